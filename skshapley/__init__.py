@@ -56,17 +56,20 @@ _INSTEAD = {
         "explanation.plot.waterfall(0)",
     ),
     **dict.fromkeys(
-        ("dependence_plot", "scatter"), 'explanation.plot.dependence("age")'
+        ("dependence_plot", "scatter"),
+        'explanation.plot.dependence("age")',
     ),
     **dict.fromkeys(("load", "load_explanation"), "Explanation.load(path)"),
     **dict.fromkeys(
-        ("plot", "image_plot", "initjs"), "explanation.plot, as in plot.bar()"
+        ("plot", "image_plot", "initjs"),
+        "explanation.plot, as in plot.bar()",
     ),
     "maskers": 'ShapleyExplainer(model, reward="interventional"), or another reward',
     "bar_plot": "explanation.plot.bar()",
     "bar": "explanation.plot.bar()",
     **dict.fromkeys(
-        ("explain_batches", "batches"), "skshapley.batches.explain_batches(...)"
+        ("explain_batches", "batches"),
+        "skshapley.batches.explain_batches(...)",
     ),
     **{
         name: f"import skshapley.{name}" for name in ("diagnostics", "bounds", "shapiq")

@@ -345,7 +345,9 @@ def leverage_error(n_samples, n_players, residual, delta) -> Numbers:
     # coalitions, and 490 for 16.
     positive = left > 0
     excess = np.where(
-        positive, 4 * rank / (samples * np.where(positive, left, 1.0)), np.inf
+        positive,
+        4 * rank / (samples * np.where(positive, left, 1.0)),
+        np.inf,
     )
     return (n_players * excess * residual)[()]
 
@@ -471,7 +473,12 @@ def strong_convexity(n_players, *, version="corrected") -> float:
 
 
 def condition_number(
-    n_players, radius, bound, *, law="importance", version="corrected"
+    n_players,
+    radius,
+    bound,
+    *,
+    law="importance",
+    version="corrected",
 ) -> Numbers:
     """Return kappa, the ratio B/mu: 2 S for the importance distribution, and 4 S in print.
 
@@ -581,7 +588,12 @@ def expected_error(
 
 
 def markov_probability(
-    epsilon, n_evals, n_players, radius, bound, **options
+    epsilon,
+    n_evals,
+    n_players,
+    radius,
+    bound,
+    **options,
 ) -> Numbers:
     """Return a bound on P(squared norm of the error >= epsilon), by Markov's inequality.
 
@@ -619,7 +631,12 @@ def markov_probability(
 
 
 def deviation_probability(
-    epsilon, n_evals, n_players, radius, bound, **options
+    epsilon,
+    n_evals,
+    n_players,
+    radius,
+    bound,
+    **options,
 ) -> Numbers:
     """Return the exponential "deviation" bound, as printed, which does not always hold.
 
@@ -706,7 +723,8 @@ def least_evals(epsilon, delta, n_players, radius, bound, **options) -> Numbers:
     # The bound is (start - floor) rate^T + floor. Where the floor is above the target,
     # no T reaches it.
     rate = 1 - np.asarray(options["gamma"]) * strong_convexity(
-        n_players, version=options.get("version", "corrected")
+        n_players,
+        version=options.get("version", "corrected"),
     )
     with np.errstate(invalid="ignore", divide="ignore"):
         count = np.ceil(np.log((target - floor) / (start - floor)) / np.log(rate))
@@ -759,7 +777,10 @@ def absolute_information(joint, first, second, given=()) -> float:
     # By convention 0 log 0 = 0: combinations that never occur add nothing.
     positive = together > 0
     ratio = np.divide(
-        together * over(given), separate, out=np.ones(together.shape), where=positive
+        together * over(given),
+        separate,
+        out=np.ones(together.shape),
+        where=positive,
     )
     return float((together * np.abs(np.log(ratio))).sum())
 

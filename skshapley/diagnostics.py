@@ -38,7 +38,13 @@ __all__ = [
 
 
 def conditional_error(
-    explainer, rewards, X, *, n_coalitions=32, n_jobs=None, random_state=None
+    explainer,
+    rewards,
+    X,
+    *,
+    n_coalitions=32,
+    n_jobs=None,
+    random_state=None,
 ) -> pd.DataFrame:
     """Compare rewards by the error of v(S) as a prediction of the response of held-out rows.
 
@@ -102,7 +108,9 @@ def conditional_error(
     [0.3, 0.1]
     """
     check_values(
-        "conditional_error", {"n_coalitions": n_coalitions}, {"n_coalitions": Count()}
+        "conditional_error",
+        {"n_coalitions": n_coalitions},
+        {"n_coalitions": Count()},
     )
     check_is_fitted(explainer, "reward_")
     by_name = _named(rewards)
@@ -242,7 +250,11 @@ def permutation_discrepancy(permutations, weights=None, kernel="mallows") -> flo
             f"permutations: pass one weight for each, shape ({n},), or None."
         )
     kernel = resolve(
-        kernel, KERNELS, PermutationKernel, "permutation_discrepancy", "kernel"
+        kernel,
+        KERNELS,
+        PermutationKernel,
+        "permutation_discrepancy",
+        "kernel",
     )
     features = kernel.features(permutations)
     mean = kernel.mean(p)
@@ -331,7 +343,12 @@ class MaskingCurve:
 
 
 def masking_curve(
-    explainer, values, X=None, *, fractions=FRACTIONS, n_jobs=None
+    explainer,
+    values,
+    X=None,
+    *,
+    fractions=FRACTIONS,
+    n_jobs=None,
 ) -> MaskingCurve:
     """Test a ranking of features: mask the first ones and measure the response.
 

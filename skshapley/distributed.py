@@ -105,7 +105,8 @@ def spark_udf(explainer) -> Any:
             yield part(frame)[part.names]
 
     return pandas_udf(
-        attributions, StructType([StructField(n, DoubleType()) for n in part.names])
+        attributions,
+        StructType([StructField(n, DoubleType()) for n in part.names]),
     )
 
 
@@ -148,6 +149,8 @@ class _Part:
         table = X if has_names else X.to_numpy()
         values = self._explainer.values(table)
         flat = pd.DataFrame(
-            values.reshape(len(frame), -1), index=frame.index, columns=self.names
+            values.reshape(len(frame), -1),
+            index=frame.index,
+            columns=self.names,
         )
         return pd.concat([other_columns, flat], axis=1)

@@ -247,7 +247,8 @@ class SurvivalAt:
         last = estimator[-1] if hasattr(estimator, "steps") else estimator
         times = np.asarray(self.times, dtype=np.float64)
         return pd.DataFrame(
-            self.look_up(last.unique_times_, np.asarray(curves)), columns=times
+            self.look_up(last.unique_times_, np.asarray(curves)),
+            columns=times,
         )
 
     def look_up(self, known_times, survival) -> NDArray[np.float64]:

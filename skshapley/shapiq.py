@@ -81,7 +81,9 @@ class ShapleyApproximator(Approximator):
             )
 
     def approximate(
-        self, budget: int, game: Callable[[np.ndarray], np.ndarray]
+        self,
+        budget: int,
+        game: Callable[[np.ndarray], np.ndarray],
     ) -> InteractionValues:
         """Estimate the index from at most `budget` evaluations of a game.
 

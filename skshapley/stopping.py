@@ -71,7 +71,10 @@ class StandardError(StoppingRule):
     }
 
     def __init__(
-        self, rtol: float = 0.0, atol: float = 0.0, confidence: float = 0.95
+        self,
+        rtol: float = 0.0,
+        atol: float = 0.0,
+        confidence: float = 0.95,
     ) -> None:
         self.rtol = rtol
         self.atol = atol
@@ -90,7 +93,8 @@ class StandardError(StoppingRule):
             1 + 2 * self.rtol
         )
         ratio = np.full(
-            standard_errors.shape, np.inf
+            standard_errors.shape,
+            np.inf,
         )  # an error of 0 is never too large
         np.divide(allowed, standard_errors, out=ratio, where=standard_errors != 0)
         # A sum, not a maximum: players with small errors contribute almost nothing to
@@ -130,7 +134,8 @@ class RelativeError(StoppingRule):
     def done(self, values: np.ndarray, standard_errors: np.ndarray) -> np.ndarray:
         """Return True for rows that are accurate enough; rows without standard errors are not."""
         largest = np.maximum(np.abs(values), standard_errors).max(
-            axis=(1, 2), keepdims=True
+            axis=(1, 2),
+            keepdims=True,
         )
         unit = np.where(largest > 0, largest, 1.0)  # squares of large numbers overflow
         allowed = self.rtol**2 * ((values / unit) ** 2).sum(axis=(1, 2))

@@ -199,7 +199,10 @@ class TreeExplainer(Attributor):
             probes = take_rows(rows, slice(0, CHECKED_ROWS))
             response = trees.raw_response(form.in_its_container(probes))
             check_form(
-                form.predict(probes), response, np.arange(len(response)), form.size
+                form.predict(probes),
+                response,
+                np.arange(len(response)),
+                form.size,
             )
         labels = self._labels(self.output_names_, pairs, **self._facts(index))
         self._way: Way = Exact(labels, form)

@@ -61,7 +61,9 @@ def run_explain(arguments: Namespace) -> int:
     with warnings.catch_warnings():
         # reported below, and by the exit status
         warnings.filterwarnings(
-            "ignore", "explain_batches set .* rows aside", UserWarning
+            "ignore",
+            "explain_batches set .* rows aside",
+            UserWarning,
         )
         dataset = explain_batches(
             explainer,
@@ -80,7 +82,9 @@ def run_explain(arguments: Namespace) -> int:
 
 
 def load_model(
-    path: Path, trust: Sequence[str] = (), trust_pickle: bool = False
+    path: Path,
+    trust: Sequence[str] = (),
+    trust_pickle: bool = False,
 ) -> Any:
     """Return the model of a file, if its types are trusted.
 

@@ -85,14 +85,19 @@ def _reported(error: Exception | str, status: int) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "skshapley", description=ABOUT, **_manual("skshapley")
+        "skshapley",
+        description=ABOUT,
+        **_manual("skshapley"),
     )
     parser.add_argument("--version", action="version", version=skshapley.__version__)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, (summary, arguments, command) in COMMANDS.items():
         description = f"{summary[0].upper()}{summary[1:]}."
         subparser = commands.add_parser(
-            name, help=summary, description=description, **_manual(name)
+            name,
+            help=summary,
+            description=description,
+            **_manual(name),
         )
         for argument, options in arguments.items():
             subparser.add_argument(argument, **options)

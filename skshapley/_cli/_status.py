@@ -11,7 +11,10 @@ class UsageError(Exception):
 
 
 def check_path(
-    path: Path, option: str, there: bool | None = None, hint: str = ""
+    path: Path,
+    option: str,
+    there: bool | None = None,
+    hint: str = "",
 ) -> None:
     """Raise UsageError for an unusable path.
 

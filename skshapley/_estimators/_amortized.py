@@ -184,7 +184,8 @@ class AmortizedExplainer(Delegating):
 def _check_learnable(explainer: Any) -> None:
     """Raise an error unless the explainer has Shapley values from background rows."""
     if not isinstance(explainer, Attributor) or isinstance(
-        explainer, AmortizedExplainer
+        explainer,
+        AmortizedExplainer,
     ):
         raise TypeError(
             "AmortizedExplainer takes explainer as a ShapleyExplainer or "

@@ -62,7 +62,8 @@ INSTEAD = {
     **dict.fromkeys(("load", "from_file"), "joblib.load(path)"),
     **dict.fromkeys(("local_explanation", "local", "explain_local"), "explain(X)"),
     **dict.fromkeys(
-        ("global_explanation", "explain_global"), "explain(X).importance()"
+        ("global_explanation", "explain_global"),
+        "explain(X).importance()",
     ),
     "score": "estimator.score(X, y)",
     "model": "estimator",
@@ -112,7 +113,11 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         return reward
 
     def _take_background(
-        self, X: Any, sample_weight: Any, reward: Reward, target: Any = None
+        self,
+        X: Any,
+        sample_weight: Any,
+        reward: Reward,
+        target: Any = None,
     ) -> None:
         """Check and store the background, and draw the entropy until the next ``fit``.
 
@@ -159,7 +164,11 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         target = {"target": background.target} if reward.needs_target else {}
         reward = reward.for_table(background.rows)
         return reward.fit(
-            response, background.rows, background.weights, background.players, **target
+            response,
+            background.rows,
+            background.weights,
+            background.players,
+            **target,
         )
 
     def _requested(self, rule: Rule | None = None) -> Request:
@@ -193,7 +202,10 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         )
 
     def _labels(
-        self, output_names: list | None, pairs: Index | None = None, **facts: Any
+        self,
+        output_names: list | None,
+        pairs: Index | None = None,
+        **facts: Any,
     ) -> Labels:
         """Return the names and settings of all explanations.
 
@@ -207,7 +219,9 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         rows = self.background_
         n_background = None if rows is None else n_rows(rows)
         settings = Settings(
-            model=label(self.estimator), n_background=n_background, **facts
+            model=label(self.estimator),
+            n_background=n_background,
+            **facts,
         )
         seed = vars(self).get("random_state")
         return Labels(settings, self._background, output_names, pairs, seed)

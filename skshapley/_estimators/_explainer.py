@@ -223,7 +223,10 @@ class ShapleyExplainer(Attributor):
         name = type(self).__name__
         reward = self._checked_reward()
         response = Response(
-            self.estimator, self.response_method, self.output, owner=name
+            self.estimator,
+            self.response_method,
+            self.output,
+            owner=name,
         )
         if takes_documents(self.estimator, X):
             self._fit_documents(X, response, sample_weight)
@@ -316,7 +319,9 @@ class ShapleyExplainer(Attributor):
         explainer = type(self)(**{**self.get_params(deep=False), **parameters})
         background = self._background
         return explainer.fit(
-            background.rows, background.target, sample_weight=background.weights
+            background.rows,
+            background.target,
+            sample_weight=background.weights,
         )
 
     @corrected

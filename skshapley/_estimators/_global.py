@@ -117,7 +117,8 @@ class GlobalImportance(TableEstimator):
     _instead: ClassVar = {
         "plot": "skshapley.plots.ImportanceDisplay.from_importance(explanation)",
         **dict.fromkeys(
-            ("importances_", "values_", "importance"), "explain(X, y).values"
+            ("importances_", "values_", "importance"),
+            "explain(X, y).values",
         ),
     }
 
@@ -177,7 +178,10 @@ class GlobalImportance(TableEstimator):
         owner = type(self).__name__
         reward = self._checked_reward()
         response = Response(
-            self.estimator, self.response_method, owner=owner, whole=True
+            self.estimator,
+            self.response_method,
+            owner=owner,
+            whole=True,
         )
         self.loss_ = resolve_loss(self.loss, response, owner)
         self._take_background(X, sample_weight, reward, y)

@@ -97,7 +97,10 @@ class Training:
         return estimator.fit(X, y, **_weighted(name, weights))
 
     def models(
-        self, numbers: range, seeds_only: bool, n_jobs: int | None
+        self,
+        numbers: range,
+        seeds_only: bool,
+        n_jobs: int | None,
     ) -> Iterator[Any]:
         """Yield the fitted refits in order."""
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
@@ -116,7 +119,11 @@ def _by_name(parameter: tuple[str, Any]) -> str:
 
 
 def units_of(
-    estimator: Any, y: Any, n: int, groups: np.ndarray | None, blocks: int | None
+    estimator: Any,
+    y: Any,
+    n: int,
+    groups: np.ndarray | None,
+    blocks: int | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the unit of each row, and the stratum of each unit.
 

@@ -223,7 +223,8 @@ class RefitExplainer(Delegating):
         """Raise TypeError unless the explainer explains single models."""
         explainer = self.explainer
         single = isinstance(explainer, Attributor) and not isinstance(
-            explainer, AmortizedExplainer | RefitExplainer
+            explainer,
+            AmortizedExplainer | RefitExplainer,
         )
         if explainer is not None and not single:
             raise TypeError(
@@ -236,7 +237,10 @@ class RefitExplainer(Delegating):
         """Return an explainer of a model, with the given settings."""
         if self.explainer is None:
             return ShapleyExplainer(
-                model, n_jobs=self.n_jobs, random_state=entropy, verbose=False
+                model,
+                n_jobs=self.n_jobs,
+                random_state=entropy,
+                verbose=False,
             )
         parameters = self.explainer.get_params(deep=False)
         replacements = {"estimator": model, "background": None, "random_state": entropy}
@@ -246,7 +250,10 @@ class RefitExplainer(Delegating):
         return type(self.explainer)(**parameters)
 
     def _fit_to_background(
-        self, explainer: Attributor, background: Any, weights: Any
+        self,
+        explainer: Attributor,
+        background: Any,
+        weights: Any,
     ) -> None:
         """Fit the explainer of a model to the background."""
         explainer.fit(background, sample_weight=weights)
@@ -286,7 +293,12 @@ class RefitExplainer(Delegating):
         return f"{goal} half samples{whole}"
 
     def _training(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, entropy: int
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        entropy: int,
     ) -> Training:
         """Return the checked training data."""
         n = n_rows(X)
@@ -302,7 +314,11 @@ class RefitExplainer(Delegating):
                     f"rows of X; got {len(array)}."
                 )
         units, strata = units_of(
-            self.estimator, arrays["y"], n, arrays["groups"], self.blocks
+            self.estimator,
+            arrays["y"],
+            n,
+            arrays["groups"],
+            self.blocks,
         )
         if len(strata) < LEAST_ROWS // 2 or n < LEAST_ROWS:
             raise ValueError(

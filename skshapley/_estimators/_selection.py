@@ -83,7 +83,10 @@ def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Li
         # The link must reproduce the model's probabilities; otherwise the gains would
         # be of another model.
         if np.allclose(
-            link(explanation.predictions), probabilities, rtol=0, atol=CLOSE
+            link(explanation.predictions),
+            probabilities,
+            rtol=0,
+            atol=CLOSE,
         ):
             return explanation, link
     return explainer.explain(X), _same
@@ -117,7 +120,9 @@ def gains(explanation: Explanation, link: Link, targets: np.ndarray) -> np.ndarr
 
 
 def targets_of(
-    y: np.ndarray, classes: np.ndarray | None, explanation: Explanation
+    y: np.ndarray,
+    classes: np.ndarray | None,
+    explanation: Explanation,
 ) -> np.ndarray:
     """Return the targets in the shape of the predictions of an explanation."""
     if classes is None:
@@ -284,7 +289,12 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _explained(
-        self, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, entropy: int
+        self,
+        X: Any,
+        y: np.ndarray,
+        train: np.ndarray,
+        test: np.ndarray,
+        entropy: int,
     ) -> tuple[Explanation, np.ndarray]:
         """Return the explanation of a fold's rows by a model of the other rows, and their gains."""
         training_rows = take_rows(X, train)
@@ -313,7 +323,9 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         explanation, link = explained_rows(explainer.fit(training_rows), held_out)
         classes = model.classes_ if is_classifier(model) else None
         return explanation, gains(
-            explanation, link, targets_of(y[test], classes, explanation)
+            explanation,
+            link,
+            targets_of(y[test], classes, explanation),
         )
 
     def to_frame(self) -> pd.DataFrame:

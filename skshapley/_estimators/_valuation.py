@@ -34,7 +34,12 @@ from skshapley.stopping import StoppingRule
 
 
 def neighbour_values(
-    estimator: KNeighborsClassifier, X, y, X_val, y_val, index: Index
+    estimator: KNeighborsClassifier,
+    X,
+    y,
+    X_val,
+    y_val,
+    index: Index,
 ) -> tuple[NDArray[np.float64], float]:
     """Return the values of the training points, ``(n,)``, and the utility of all of them.
 
@@ -201,7 +206,12 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
         if plain and nearest and self.estimator.weights == "uniform":
             self.n_unfitted_ = 0
             values, full = neighbour_values(
-                self.estimator, X, y, X_val, y_val, index_of_values
+                self.estimator,
+                X,
+                y,
+                X_val,
+                y_val,
+                index_of_values,
             )
             return self._keep(
                 ShapleyResult(values, np.zeros_like(values), 0.0, full, 1, True)
@@ -230,7 +240,10 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
             truncation=self.truncation,
         )
         with progress(
-            plan.max_rows, self.verbose, "evaluating", unit="coalitions"
+            plan.max_rows,
+            self.verbose,
+            "evaluating",
+            unit="coalitions",
         ) as report:
             outcome = run(game, plan, n_jobs=self.n_jobs, evaluations=report)
         self.n_unfitted_ = game.count_unfitted()

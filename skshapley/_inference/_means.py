@@ -149,7 +149,10 @@ class Means:
         """Skewness of the means, ``(m,)``; 0 where nothing varies."""
         errors = self.errors
         return np.divide(
-            self.third, errors**3, out=np.zeros(len(errors)), where=errors > 0
+            self.third,
+            errors**3,
+            out=np.zeros(len(errors)),
+            where=errors > 0,
         )
 
     @property
@@ -200,7 +203,9 @@ ROUNDING = 1e-9  # share of the largest error: less variation counts as none
 
 
 def limits_of_changes(
-    baseline: np.ndarray, later: list[np.ndarray], confidence: float
+    baseline: np.ndarray,
+    later: list[np.ndarray],
+    confidence: float,
 ) -> tuple[float, np.ndarray]:
     """Return limits for the changes from a baseline to each of several later periods.
 
@@ -277,7 +282,10 @@ FARTHER = 8.0
 
 
 def intervals(
-    means: Means, confidence: float, simultaneous: bool, sizes: bool = False
+    means: Means,
+    confidence: float,
+    simultaneous: bool,
+    sizes: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of the intervals ``(m,)``; NaN for a single row.
 
@@ -341,7 +349,10 @@ def _common_tail(means: Means, skewness: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _to_limit(
-    behind: np.ndarray, ahead: np.ndarray, n: float, tail: float
+    behind: np.ndarray,
+    ahead: np.ndarray,
+    n: float,
+    tail: float,
 ) -> np.ndarray:
     """Return the distance to the limit of a mean of numbers within a range.
 
@@ -402,7 +413,9 @@ def varying(means: Means) -> np.ndarray:
 
 
 def ranks(
-    means: Means, confidence: float, simultaneous: bool
+    means: Means,
+    confidence: float,
+    simultaneous: bool,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the rank of each mean, 1 for the largest, and its best and worst possible rank.
 
@@ -442,7 +455,10 @@ def ranks(
 
 
 def _critical_differences(
-    means: Means, errors: np.ndarray, confidence: float, simultaneous: bool
+    means: Means,
+    errors: np.ndarray,
+    confidence: float,
+    simultaneous: bool,
 ) -> np.ndarray:
     """Return the half-width of the intervals of each mean's differences in standard errors."""
     m = len(means.values)

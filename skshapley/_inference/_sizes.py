@@ -73,7 +73,9 @@ def debiased_sizes(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     noisy = errors > 0
     positive_errors = np.where(noisy, errors, 1.0)
     bias = np.interp(
-        np.where(noisy, size / positive_errors, FARTHEST), *_taken_off(), right=0.0
+        np.where(noisy, size / positive_errors, FARTHEST),
+        *_taken_off(),
+        right=0.0,
     )
     return size - np.where(noisy, positive_errors * bias, 0.0)
 
@@ -116,7 +118,8 @@ class Noise:
     def sizes(self, values: np.ndarray, errors: np.ndarray) -> np.ndarray:
         """Return the sizes of values ``(n, m)``, corrected for noise."""
         return debiased_sizes(
-            values, np.where(self.exempt, 0.0, np.fmin(errors, self.limits))
+            values,
+            np.where(self.exempt, 0.0, np.fmin(errors, self.limits)),
         )
 
     def most_bias(self, errors: np.ndarray) -> np.ndarray:

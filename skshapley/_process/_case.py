@@ -99,7 +99,8 @@ class Case:
         self.seen.append((design, place, values))
         self.solution = None
         self.background_errors = np.full(
-            (design.coalitions.shape[2], values.shape[1]), np.nan
+            (design.coalitions.shape[2], values.shape[1]),
+            np.nan,
         )
         plain = self.index == SHAPLEY and self.pairs is None and not design.exact
         self.ranked = (
@@ -234,7 +235,10 @@ def allowing_for_steps(posterior: Posterior, errors: np.ndarray) -> np.ndarray:
 
 
 def by_enumeration(
-    odd: Pairs, even: Pairs, index: Index, pairs: Index | None
+    odd: Pairs,
+    even: Pairs,
+    index: Index,
+    pairs: Index | None,
 ) -> np.ndarray:
     """Return exact values of players, and of their pairs if requested, from all pairs."""
     number = (odd.signs > 0) @ (1 << np.arange(odd.n_players))

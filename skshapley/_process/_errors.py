@@ -83,7 +83,9 @@ def _widened(squared: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def overlooked(
-    posterior: Posterior, errors: np.ndarray, least: float = 0.0
+    posterior: Posterior,
+    errors: np.ndarray,
+    least: float = 0.0,
 ) -> np.ndarray:
     """Widen standard errors by the change that an unseen pair may cause.
 
@@ -118,7 +120,8 @@ def overlooked(
     influence = np.maximum(influence, weight / n)
     reach = influence * process.points.unseen[inner]
     largest_change = (reach[:, None] * np.abs(posterior.left_out[..., inner, :])).max(
-        axis=-2, keepdims=True
+        axis=-2,
+        keepdims=True,
     )
     interactions = values
     if not weight:

@@ -53,7 +53,10 @@ class Evidence:
     """
 
     def __init__(
-        self, points: Pairs, kernel: Callable[[np.ndarray], PartKernel], prior: Prior
+        self,
+        points: Pairs,
+        kernel: Callable[[np.ndarray], PartKernel],
+        prior: Prior,
     ) -> None:
         largest = np.abs(points.values).max(axis=0)
         self._values = points.values[:, largest > 0] / largest[largest > 0]
@@ -108,7 +111,9 @@ def odd_evidence(points: Pairs) -> Evidence:
 
 
 def even_evidence(
-    points: Pairs, reach: np.ndarray, pair_variances: np.ndarray | None = None
+    points: Pairs,
+    reach: np.ndarray,
+    pair_variances: np.ndarray | None = None,
 ) -> Evidence:
     """Return the density of the even kernel's vector, given reaches and variances of pairs."""
     prior = EvenKernel.prior(points.block is not None)
@@ -147,7 +152,8 @@ def fit_even(points: Pairs, reach: np.ndarray) -> EvenKernel:
     kernel = relevant(points, EvenKernel.from_vector(reach, theta))
     for _ in range(ROUNDS if kernel.pair_variances is not None else 0):
         theta = even_evidence(thin, reach, kernel.pair_variances).climbed(
-            theta, EVEN[1]
+            theta,
+            EVEN[1],
         )
         kernel = relevant(points, EvenKernel.from_vector(reach, theta))
     return kernel

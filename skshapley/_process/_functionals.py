@@ -67,7 +67,10 @@ class Functional:
         return interactions
 
     def covariances(
-        self, kernel: PartKernel, points: Pairs, entries: np.ndarray
+        self,
+        kernel: PartKernel,
+        points: Pairs,
+        entries: np.ndarray,
     ) -> np.ndarray:
         """Return covariances of entries, for all rows, with the observed values, ``(e, n)``."""
         p = points.n_players
@@ -90,7 +93,10 @@ class Functional:
         return weighted_sum(kernel.scales, parts).T
 
     def variances(
-        self, kernel: PartKernel, entries: np.ndarray, blocks: Blocks | None
+        self,
+        kernel: PartKernel,
+        entries: np.ndarray,
+        blocks: Blocks | None,
     ) -> np.ndarray:
         """Return the prior variances of entries, for the whole background, ``(e,)``."""
         p = len(kernel.reach)
@@ -111,7 +117,10 @@ class Functional:
         return weighted_sum(kernel.scales, parts)
 
     def _orders(
-        self, kernel: PartKernel, signs: np.ndarray, entries: np.ndarray
+        self,
+        kernel: PartKernel,
+        signs: np.ndarray,
+        entries: np.ndarray,
     ) -> Two:
         """Return the covariances with the games' values by the lowest and by higher orders."""
         rho = kernel.rho
@@ -122,7 +131,10 @@ class Functional:
         return factor * lowest, factor * higher
 
     def _lowest(
-        self, kernel: PartKernel, signs: np.ndarray, entries: np.ndarray
+        self,
+        kernel: PartKernel,
+        signs: np.ndarray,
+        entries: np.ndarray,
     ) -> Two:
         """Return the share of the lowest order in each entry, and its part of `_others`."""
         return kernel.shares[tuple(entries)], 1.0
@@ -170,14 +182,20 @@ class GameValues(OddValues):
     """
 
     def covariances(
-        self, kernel: PartKernel, points: Pairs, entries: np.ndarray
+        self,
+        kernel: PartKernel,
+        points: Pairs,
+        entries: np.ndarray,
     ) -> np.ndarray:
         """Return covariances of players with the observed values, ``(p, n)``."""
         noise = self.pair_weights(points.signs).T * kernel.noise_at(points)
         return super().covariances(kernel, points, entries) + noise[entries[0]]
 
     def variances(
-        self, kernel: PartKernel, entries: np.ndarray, blocks: Blocks | None
+        self,
+        kernel: PartKernel,
+        entries: np.ndarray,
+        blocks: Blocks | None,
     ) -> np.ndarray:
         """Return the prior variances of players, ``(p,)``."""
         # a pair of each size with the first player, and the number of such pairs
@@ -214,7 +232,10 @@ class EvenValues(Functional):
         return values * (self.index.moments(2)[1] / 2)
 
     def _lowest(
-        self, kernel: PartKernel, signs: np.ndarray, entries: np.ndarray
+        self,
+        kernel: PartKernel,
+        signs: np.ndarray,
+        entries: np.ndarray,
     ) -> Two:
         mean = self.index.moments(2)[1]
         low = signs * kernel.rho
@@ -267,7 +288,10 @@ def _others(
 
 
 def _squared(
-    rho: np.ndarray, u: np.ndarray, weight: np.ndarray, entries: np.ndarray
+    rho: np.ndarray,
+    u: np.ndarray,
+    weight: np.ndarray,
+    entries: np.ndarray,
 ) -> np.ndarray:
     """Return the means over u, v of prod (1 + u v rho_l) over players outside each entry."""
     factors = 1 + np.outer(u, u).ravel()[:, None] * rho

@@ -191,7 +191,10 @@ class PartKernel(ABC):
         return out
 
     def slopes(
-        self, pull: np.ndarray, parts: list[np.ndarray], points: Pairs
+        self,
+        pull: np.ndarray,
+        parts: list[np.ndarray],
+        points: Pairs,
     ) -> np.ndarray:
         """Return sum_ij pull_ij d K_ij/d theta for each entry of the kernel's vector.
 
@@ -303,7 +306,10 @@ class OddKernel(PartKernel):
         return increments(a) @ increments(b).T
 
     def slopes(
-        self, pull: np.ndarray, parts: list[np.ndarray], points: Pairs
+        self,
+        pull: np.ndarray,
+        parts: list[np.ndarray],
+        points: Pairs,
     ) -> np.ndarray:
         """Return sum_ij pull_ij d K_ij/d theta for each entry of the vector."""
         same_block = 0.0 if points.same_block is None else points.same_block
@@ -314,7 +320,10 @@ class OddKernel(PartKernel):
         return np.concatenate([reach, super().slopes(pull, parts, points)])
 
     def _by_reach(
-        self, pull: np.ndarray, higher: np.ndarray, signs: np.ndarray
+        self,
+        pull: np.ndarray,
+        higher: np.ndarray,
+        signs: np.ndarray,
     ) -> np.ndarray:
         """Return sum_ij pull_ij d higher_ij/d a, ``(p,)``."""
         rho = self.rho
@@ -382,7 +391,8 @@ class EvenKernel(PartKernel):
         total = reach.sum()
         reach = reach if total >= LEAST_TOTAL else reach * (LEAST_TOTAL / total)
         return replace(
-            cls(reach, *np.exp(theta).tolist()), pair_variances=pair_variances
+            cls(reach, *np.exp(theta).tolist()),
+            pair_variances=pair_variances,
         )
 
     @staticmethod

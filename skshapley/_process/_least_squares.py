@@ -60,7 +60,8 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def linear_by_rank(
-    points: Pairs, values: np.ndarray
+    points: Pairs,
+    values: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return values of players by rank, errors and residuals if the odd part may be linear.
 
@@ -86,7 +87,9 @@ def linear_by_rank(
 
 
 def pairwise(
-    even: Pairs, odd: Pairs, of_pairs: Callable[[np.ndarray], np.ndarray]
+    even: Pairs,
+    odd: Pairs,
+    of_pairs: Callable[[np.ndarray], np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return values, errors and residuals of the even part if only pairs may interact.
 
@@ -115,7 +118,10 @@ def pairwise(
     flat = (size <= ROUNDING * scale) & (len(points) >= SPARE)
     least = np.maximum(NOTHING * size, ROUNDING * scale)
     interactions, residual = _fitted(
-        points, lambda s: (s[:, first] * s[:, second] - 1) / 4, 0, least
+        points,
+        lambda s: (s[:, first] * s[:, second] - 1) / 4,
+        0,
+        least,
     )
     values = of_pairs(np.where(flat, 0.0, interactions))
     worth = np.linalg.lstsq(odd.signs / 2, odd.values, rcond=None)[0]
@@ -163,7 +169,9 @@ def _fitted(
 
 
 def _unwitnessed(
-    values: np.ndarray, spread: np.ndarray, witnesses: np.ndarray | int
+    values: np.ndarray,
+    spread: np.ndarray,
+    witnesses: np.ndarray | int,
 ) -> np.ndarray:
     """Return the errors of values without residual, in the shape of the values."""
     silence = np.where(witnesses >= ENOUGH_ZEROS, 0.0, np.nan)
@@ -235,7 +243,9 @@ def kernel_regression(points: Pairs) -> Regression:
 
 
 def blended(
-    posterior: Posterior, values: np.ndarray, errors: np.ndarray
+    posterior: Posterior,
+    values: np.ndarray,
+    errors: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Average values and errors with the least-squares estimates from the same pairs.
 

@@ -37,7 +37,10 @@ class Process:
     """
 
     def __init__(
-        self, points: Pairs, kernel: PartKernel, functional: Functional
+        self,
+        points: Pairs,
+        kernel: PartKernel,
+        functional: Functional,
     ) -> None:
         self.points = points
         self.kernel = kernel
@@ -45,7 +48,10 @@ class Process:
         # the transpose of a symmetric matrix has the order of LAPACK, and needs no copy
         covariance = kernel.gram(points).T
         self.factor = cholesky(
-            covariance, lower=True, overwrite_a=True, check_finite=False
+            covariance,
+            lower=True,
+            overwrite_a=True,
+            check_finite=False,
         )
         self.entries = functional.entries(points.n_players)
         self.witnesses = functional.witnesses(points.n_players)
@@ -57,7 +63,10 @@ class Process:
     def halves(self, covariances: np.ndarray) -> np.ndarray:
         """Return the inverse of the factor times covariances ``(e, n)``, ``(n, e)``."""
         return solve_triangular(
-            self.factor, covariances.T, lower=True, check_finite=False
+            self.factor,
+            covariances.T,
+            lower=True,
+            check_finite=False,
         )
 
     def covariances(self, entries: np.ndarray) -> np.ndarray:
@@ -198,7 +207,10 @@ def repetition(values: np.ndarray, signs: np.ndarray) -> float:
 
 
 def choose_pairs(
-    process: Process, pool: np.ndarray, n: int, sizes: np.ndarray | None = None
+    process: Process,
+    pool: np.ndarray,
+    n: int,
+    sizes: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the places in `pool` of `n` pairs, chosen one after the other.
 
@@ -311,7 +323,9 @@ def ranked_points(p: int, n: int, packed: bytes) -> Pairs:
 def ranked_process(points: Pairs, rate: float, total: float) -> RankedProcess:
     """Return the process of a candidate."""
     return RankedProcess(
-        points, RankedKernel.by_rank(points.n_players, rate, total), GameValues()
+        points,
+        RankedKernel.by_rank(points.n_players, rate, total),
+        GameValues(),
     )
 
 
@@ -324,7 +338,9 @@ def compared_processes(points: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarra
     compared = points.take(places)
     processes = [
         RankedProcess(
-            compared, RankedKernel.by_rank(points.n_players, *pair), OddValues()
+            compared,
+            RankedKernel.by_rank(points.n_players, *pair),
+            OddValues(),
         )
         for pair in CANDIDATES
     ]

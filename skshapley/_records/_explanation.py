@@ -67,7 +67,8 @@ INSTEAD = {
         "importance(), or skshapley.comparison.compare(...)",
     ),
     **dict.fromkeys(
-        ("print", "summary", "info"), "print(explanation), or plot.beeswarm()"
+        ("print", "summary", "info"),
+        "print(explanation), or plot.beeswarm()",
     ),
     "describe": "to_frame().describe()",
     "explain": "explainer.explain(X)",
@@ -184,7 +185,9 @@ class Explanation(Hinting, Record):
         super().__post_init__()
         if self.interactions is not None and self.interactions.rows is not self.index:
             object.__setattr__(
-                self, "interactions", replace(self.interactions, rows=self.index)
+                self,
+                "interactions",
+                replace(self.interactions, rows=self.index),
             )
 
     @property
@@ -415,7 +418,10 @@ class Explanation(Hinting, Record):
                 "refit_error": flat_errors(self, "refit_errors"),
             }
             frame = long_frame(
-                self.index, outputs, {"feature": self.feature_names}, numbers
+                self.index,
+                outputs,
+                {"feature": self.feature_names},
+                numbers,
             )
         if self.settings.learned is not None:
             frame.attrs["method"] = self.settings.method
@@ -520,7 +526,8 @@ class Explanation(Hinting, Record):
             return pd.concat(
                 {
                     label: self[m].importance(
-                        confidence=confidence, simultaneous=simultaneous
+                        confidence=confidence,
+                        simultaneous=simultaneous,
                     )
                     for label, m in masks.items()
                 },
@@ -576,7 +583,8 @@ class Explanation(Hinting, Record):
 
     @staticmethod
     def merge(
-        explanations: Iterable["Explanation"], *more: "Explanation"
+        explanations: Iterable["Explanation"],
+        *more: "Explanation",
     ) -> "Explanation":
         """Return the rows of several explanations of one model as one explanation.
 

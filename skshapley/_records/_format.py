@@ -215,7 +215,9 @@ def tokens_of(explanation: Record) -> list[list[int]] | None:
 
 
 def token_columns(
-    explanation: Record, size: Dimensions, tokens: list[list[int]]
+    explanation: Record,
+    size: Dimensions,
+    tokens: list[list[int]],
 ) -> Iterator[tuple[str, Any]]:
     """Yield lists with the numbers and texts of each document's tokens."""
     import pyarrow as pa
@@ -248,7 +250,9 @@ def token_columns(
 
 
 def read_tokens(
-    table: "pa.Table", names: np.ndarray | None, k: int
+    table: "pa.Table",
+    names: np.ndarray | None,
+    k: int,
 ) -> tuple[np.ndarray, dict[str, np.ndarray], pd.DataFrame]:
     """Return the names of tokens, their numbers by kind ``(r, p, k)``, and their pieces ``(r, p)``.
 
@@ -267,7 +271,10 @@ def read_tokens(
         for kind, whole in numbers.items():
             whole[row, columns, output] = lists[kind][line]
         pieces = zip(
-            columns, lists["position"][line], lists["piece"][line], strict=True
+            columns,
+            lists["position"][line],
+            lists["piece"][line],
+            strict=True,
         )
         for column, position, piece in pieces:
             data[row, column] = Piece.at(position, piece)

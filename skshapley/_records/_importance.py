@@ -286,7 +286,9 @@ def units(values: np.ndarray, n_players: int) -> np.ndarray:
 def check_confidence(owner: str, confidence: float, simultaneous: bool) -> None:
     """Raise ValueError for an invalid confidence."""
     check_values(
-        owner, {"confidence": confidence, "simultaneous": simultaneous}, CONFIDENCE
+        owner,
+        {"confidence": confidence, "simultaneous": simultaneous},
+        CONFIDENCE,
     )
 
 
@@ -309,7 +311,10 @@ def label_series(labels: Any, owner: str, word: str) -> pd.Series:
 
 
 def cohort_masks(
-    explanation: Record, cohorts: Any, owner: str, word: str = "cohort"
+    explanation: Record,
+    cohorts: Any,
+    owner: str,
+    word: str = "cohort",
 ) -> dict[Any, np.ndarray]:
     """Return the rows of each cohort as a mask by label, in the order of the labels.
 

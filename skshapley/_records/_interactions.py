@@ -108,7 +108,11 @@ class Interactions(Frozen):
         entries = outcome.values, outcome.standard_errors, outcome.v_empty
         values, errors, base = (part[..., outputs] for part in entries)
         return cls.of_pairs(
-            values[:, :p], values[:, p:], errors[:, p:], base_values=base, **others
+            values[:, :p],
+            values[:, p:],
+            errors[:, p:],
+            base_values=base,
+            **others,
         )
 
     def __len__(self) -> int:

@@ -55,7 +55,8 @@ def parts_of_shap(theirs: Any) -> dict:
         )
     ends = values.shape[:1] + values.shape[2:]
     base = np.asarray(
-        np.nan if theirs.base_values is None else theirs.base_values, dtype=float
+        np.nan if theirs.base_values is None else theirs.base_values,
+        dtype=float,
     )
     try:
         # shap has one base value for all rows, one for each output, or one for each row
@@ -79,10 +80,12 @@ def parts_of_shap(theirs: Any) -> dict:
     single = values.ndim == 2
     if not single:
         outputs = np.array(
-            range(values.shape[2]) if outputs is None else outputs, dtype=object
+            range(values.shape[2]) if outputs is None else outputs,
+            dtype=object,
         )
     settings = Settings(
-        source="shap", output=outputs if isinstance(outputs, str) else None
+        source="shap",
+        output=outputs if isinstance(outputs, str) else None,
     )
     values = np.asarray(values, dtype=float)
     unknown = np.full(len(values), np.nan)
@@ -102,7 +105,10 @@ def parts_of_shap(theirs: Any) -> dict:
 
 
 def to_shapiq(
-    record: Any, index: str, players: np.ndarray | None, budgets: Any = None
+    record: Any,
+    index: str,
+    players: np.ndarray | None,
+    budgets: Any = None,
 ) -> list:
     """Return shapiq's InteractionValues of each row.
 

@@ -51,7 +51,12 @@ class OneLine(Repr):
 ONE_LINE = OneLine()
 # scikit-learn shows as many elements
 vars(ONE_LINE).update(
-    maxlist=30, maxtuple=30, maxdict=30, maxset=30, maxstring=700, maxlevel=30
+    maxlist=30,
+    maxtuple=30,
+    maxdict=30,
+    maxset=30,
+    maxstring=700,
+    maxlevel=30,
 )
 
 
@@ -234,7 +239,9 @@ class Frozen:
 
 
 def changed(
-    record: Any, names: Sequence[str], change: Callable[[Any], Any]
+    record: Any,
+    names: Sequence[str],
+    change: Callable[[Any], Any],
 ) -> dict[str, Any]:
     """Return some parts of a record, transformed unless None."""
     parts = {name: getattr(record, name) for name in names}
@@ -342,7 +349,8 @@ class Outcome:
             self,
             values=np.concatenate([self.values, pairs], axis=1),
             standard_errors=np.concatenate(
-                [self.standard_errors, np.zeros_like(pairs)], axis=1
+                [self.standard_errors, np.zeros_like(pairs)],
+                axis=1,
             ),
             entries=np.concatenate([np.repeat(self.entries, 2, axis=1), players]),
         )
@@ -370,7 +378,8 @@ class Outcome:
         """Return the first `n` rows."""
         shared = ("entries", "methods")
         return replace(
-            self, **{k: v[:n] for k, v in vars(self).items() if k not in shared}
+            self,
+            **{k: v[:n] for k, v in vars(self).items() if k not in shared},
         )
 
 

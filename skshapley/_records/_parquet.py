@@ -158,7 +158,10 @@ def arrow_table(
 
 
 def write_table(
-    file: BinaryIO, table: "pa.Table", header: Header, part: dict | None = None
+    file: BinaryIO,
+    table: "pa.Table",
+    header: Header,
+    part: dict | None = None,
 ) -> None:
     """Write a table and its header into an open file."""
     pq = needed("pyarrow.parquet", "a Parquet file of an explanation", "parquet")
@@ -298,7 +301,9 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def _parts(
-    header: Header, table: "pa.Table", positions: np.ndarray | None
+    header: Header,
+    table: "pa.Table",
+    positions: np.ndarray | None,
 ) -> dict[str, Any]:
     size = header.size
     k = size.k

@@ -60,7 +60,10 @@ class ShapleyResult:
 
     @classmethod
     def from_outcome(
-        cls, outcome: Outcome, one_output: bool, pairs: str | None = None
+        cls,
+        outcome: Outcome,
+        one_output: bool,
+        pairs: str | None = None,
     ) -> Self:
         """Return the result of an outcome with one row; `pairs` is the index of pairs or None."""
 
@@ -210,7 +213,9 @@ class GlobalExplanation(Hinting):
         return frame.sort_values("importance", ascending=False, kind="stable")
 
     def importance(
-        self, confidence: float = 0.95, simultaneous: bool = True
+        self,
+        confidence: float = 0.95,
+        simultaneous: bool = True,
     ) -> pd.DataFrame:
         """Return the importance of each player with intervals, ranks and tests, largest first.
 

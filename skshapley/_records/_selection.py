@@ -67,7 +67,8 @@ class LabelIndexer(Generic[SomeRecord]):
                 f" {len(explanation)} rows{_hint(label, explanation.index)}."
             ) from error
         return chosen(
-            explanation, (np.atleast_1d(np.asarray(positions)), *further_keys)
+            explanation,
+            (np.atleast_1d(np.asarray(positions)), *further_keys),
         )
 
 
@@ -75,7 +76,10 @@ def rows(explanation: SomeRecord, key: Any) -> SomeRecord:
     """Return rows: an int (one row, still 2-D), slice, positions or a mask."""
     if not isinstance(key, slice):
         key = _positions(
-            key, len(explanation), "row", "labels are chosen with .loc[label]"
+            key,
+            len(explanation),
+            "row",
+            "labels are chosen with .loc[label]",
         )
     pairs = None if explanation.interactions is None else explanation.interactions[key]
     return replace(

@@ -133,7 +133,9 @@ def _line_names(explanation: Record, kept: NDArray[np.intp]) -> list[str]:
 
 
 def _signed_texts(
-    explanation: Record, kept: NDArray[np.intp], n_lines: int
+    explanation: Record,
+    kept: NDArray[np.intp],
+    n_lines: int,
 ) -> list[str]:
     """Return the prediction, the values of the only row, and the base value as texts."""
     values = explanation.values[0]

@@ -57,7 +57,9 @@ def is_category(column: np.ndarray) -> bool:
 
 
 def standardised(
-    columns: Iterable[np.ndarray], weights: np.ndarray, rows: Any = slice(None)
+    columns: Iterable[np.ndarray],
+    weights: np.ndarray,
+    rows: Any = slice(None),
 ) -> np.ndarray:
     """Return the varying columns with mean 0 and standard deviation 1; missing values are 0.
 
@@ -130,7 +132,9 @@ class Fourier(NamedTuple):
 
 
 def fourier(
-    numbers: np.ndarray, rng: np.random.Generator, count: int = N_FEATURES
+    numbers: np.ndarray,
+    rng: np.random.Generator,
+    count: int = N_FEATURES,
 ) -> Fourier:
     """Return random Fourier features with a bandwidth from the rows ``(n, c)``."""
     first, second = rng.integers(0, len(numbers), size=(2, BANDWIDTH_PAIRS))

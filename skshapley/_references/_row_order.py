@@ -75,7 +75,14 @@ class Traits:
 
     @classmethod
     def of(
-        cls, columns, numbers, predicted, weights, column_player, rows, sample
+        cls,
+        columns,
+        numbers,
+        predicted,
+        weights,
+        column_player,
+        rows,
+        sample,
     ) -> "Traits":
         """Return the traits of some rows of a table.
 
@@ -134,7 +141,9 @@ def _bins(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
     edges = sorted_numbers[np.arange(1, BINS) * len(sorted_numbers) // BINS]
     # Seven comparisons take a quarter of the time of a binary search in a large table.
     return np.where(
-        finite, (numbers >= edges[:, None]).sum(axis=0, dtype=np.uint8), NO_BIN
+        finite,
+        (numbers >= edges[:, None]).sum(axis=0, dtype=np.uint8),
+        NO_BIN,
     )
 
 
@@ -190,12 +199,21 @@ class RowOrder:
         rows, places = _by_weight(weights, rng)
         every = np.arange(len(weights))
         return cls(
-            every, rng.permutation(rows[places]), 1, 1 / float(weights @ weights)
+            every,
+            rng.permutation(rows[places]),
+            1,
+            1 / float(weights @ weights),
         )
 
     @classmethod
     def balanced(
-        cls, table, predictions, weights, column_player, rng, used=None
+        cls,
+        table,
+        predictions,
+        weights,
+        column_player,
+        rng,
+        used=None,
     ) -> "RowOrder":
         """Return rows in an order in which each chunk resembles the table.
 
@@ -229,7 +247,13 @@ class RowOrder:
         if len(columns) == len(column_player):
             sample = rows[places[order[:QUANTILE_ROWS]]]
             traits = Traits.of(
-                columns, numbers, predicted, weights, column_player, rows, sample
+                columns,
+                numbers,
+                predicted,
+                weights,
+                column_player,
+                rows,
+                sample,
             )
         return cls(rows, places[order], CHUNK, 1 / float(weights @ weights), traits)
 
@@ -273,7 +297,11 @@ class RowOrder:
         ):
             finite_control = row_control[:, :, ~np.isnan(row_control[0, 0])]
             fitted, unseen = _regressed(
-                self.traits, of_sample, sampled, row_players, finite_control
+                self.traits,
+                of_sample,
+                sampled,
+                row_players,
+                finite_control,
             )
             better = (unseen**2).sum(axis=0) < (errors[sample] ** 2).sum(axis=0)
             means[sample] = np.where(better, fitted, means[sample])
@@ -290,7 +318,8 @@ class RowOrder:
 
 
 def _by_weight(
-    weights: np.ndarray, rng: np.random.Generator
+    weights: np.ndarray,
+    rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rows to keep, and positions in them, in proportion to weight (systematic sampling)."""
     b = len(weights)
@@ -304,7 +333,8 @@ def _by_weight(
         n = min(MOST_PLACES, 8 * b)
         at = np.cumsum(weights)
         places = np.searchsorted(at / at[-1], (np.arange(n) + rng.random()) / n).clip(
-            0, b - 1
+            0,
+            b - 1,
         )
     if b <= MOST_PLACES:
         return np.arange(b), places
@@ -312,7 +342,9 @@ def _by_weight(
 
 
 def balanced_order(
-    features: np.ndarray, key: np.ndarray, rng: np.random.Generator
+    features: np.ndarray,
+    key: np.ndarray,
+    rng: np.random.Generator,
 ) -> np.ndarray:
     """Return an order of rows in which each aligned chunk of 2^j rows resembles all of them.
 
@@ -341,7 +373,9 @@ def balanced_order(
 
 
 def _halves(
-    features: np.ndarray, groups: np.ndarray, rng: np.random.Generator
+    features: np.ndarray,
+    groups: np.ndarray,
+    rng: np.random.Generator,
 ) -> np.ndarray:
     """Return the two halves of each group, one after the other, ``(2 g, s / 2)``."""
     count, size = groups.shape
@@ -379,7 +413,8 @@ def _regressed(
     if control.size:
         size = np.sqrt((control**2).mean(axis=0))
         row_traits = np.concatenate(
-            [row_traits, control / np.where(size > 0, size, 1.0)], axis=2
+            [row_traits, control / np.where(size > 0, size, 1.0)],
+            axis=2,
         )
     n = row_traits.shape[2]
     flat = row_traits.reshape(m, p * n)
@@ -391,7 +426,9 @@ def _regressed(
     inverses = np.linalg.inv(by_player.swapaxes(1, 2) @ wide + PENALTY * np.eye(n))
     slopes = inverses @ (wide.swapaxes(1, 2) @ values.transpose(1, 0, 2))
     residuals = values.reshape(m, p * k) - (by_player @ slopes).transpose(
-        1, 0, 2
+        1,
+        0,
+        2,
     ).reshape(m, p * k)
     projected = common.T @ residuals
     left = (residuals - weighed @ projected).reshape(m, p, k)

@@ -160,7 +160,8 @@ def truth(explanation: Explanation, y: Any, rows: NDArray[np.intp]) -> dict[str,
 
 
 def _shares(
-    explanation: Explanation, labels: NDArray[Any]
+    explanation: Explanation,
+    labels: NDArray[Any],
 ) -> NDArray[np.float64] | None:
     """Return the probability of each row's true class, or None without probabilities."""
     settings = explanation.settings
@@ -222,7 +223,8 @@ def beside(
     return [
         {
             "sizes": rounded(
-                np.abs(other_values[:, kept, k]).mean(axis=0), VALUE_DIGITS
+                np.abs(other_values[:, kept, k]).mean(axis=0),
+                VALUE_DIGITS,
             ),
             "differences": rounded(differences[:, kept, k].mean(axis=0), VALUE_DIGITS),
             "rows": rounded(differences[rows, :, k].sum(axis=1), VALUE_DIGITS),
@@ -380,7 +382,9 @@ def _output(
 
 
 def _numbers(
-    whole: Explanation, rows: NDArray[np.intp], kept: NDArray[np.intp]
+    whole: Explanation,
+    rows: NDArray[np.intp],
+    kept: NDArray[np.intp],
 ) -> dict[str, Any]:
     """Return the attributions of some rows with their errors, and importances of all rows."""
     page_rows = whole[rows]
@@ -394,7 +398,8 @@ def _numbers(
 
 
 def _errors(
-    errors: NDArray[np.float64] | None, kept: NDArray[np.intp]
+    errors: NDArray[np.float64] | None,
+    kept: NDArray[np.intp],
 ) -> list[list[float | None]] | None:
     """Return errors by feature; None if all of them are 0 or unknown, without an interval."""
     if errors is None or not (np.nan_to_num(errors[:, kept]) > 0).any():
@@ -417,7 +422,9 @@ def _partners(shown: Explanation, kept: NDArray[np.intp]) -> list[int | None]:
 
 
 def _pairs(
-    whole: Explanation, rows: NDArray[np.intp], kept: NDArray[np.intp]
+    whole: Explanation,
+    rows: NDArray[np.intp],
+    kept: NDArray[np.intp],
 ) -> list[dict[str, Any]]:
     """Return the strongest pairs of shown features, with their interactions row by row."""
     if whole.interactions is None:

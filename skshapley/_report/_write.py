@@ -38,7 +38,8 @@ SCRIPTS = (
 )
 _CONSTRAINTS = {
     "title": Maybe(
-        Constraint(lambda title: isinstance(title, str), "a str"), error=TypeError
+        Constraint(lambda title: isinstance(title, str), "a str"),
+        error=TypeError,
     ),
     "max_rows": Maybe(Count(), hint="None shows all"),
     "max_features": Maybe(Count(), hint="None shows all"),
@@ -113,7 +114,12 @@ def write_report(
     }
     check_values("Explanation.report", options, _CONSTRAINTS)
     text = report_html(
-        self, **options, y=y, beside=beside, what_if=what_if, groups=groups
+        self,
+        **options,
+        y=y,
+        beside=beside,
+        what_if=what_if,
+        groups=groups,
     )
     if path is None and "ipykernel" in sys.modules:
         from IPython.display import HTML, display

@@ -41,7 +41,10 @@ class Sample:
     """
 
     def __init__(
-        self, row_order: RowOrder, rngs: list[np.random.Generator], n: int
+        self,
+        row_order: RowOrder,
+        rngs: list[np.random.Generator],
+        n: int,
     ) -> None:
         self.n_groups = max(1, min(MOST_GROUPS, n // LEAST_IN_GROUP))
         # Groups of equal size have means of equal variance, so no weights are needed.
@@ -81,7 +84,8 @@ class Sample:
     def with_mean(self, groups: np.ndarray) -> np.ndarray:
         """Return values against groups ``(m, n_groups, k)``, and their mean, as outputs."""
         everything = np.concatenate(
-            [groups, groups.mean(axis=1, keepdims=True)], axis=1
+            [groups, groups.mean(axis=1, keepdims=True)],
+            axis=1,
         )
         return everything.reshape(len(groups), -1)
 
@@ -140,7 +144,8 @@ class Sample:
         degrees = self.n_groups - 2
         if degrees < 1:
             return Estimate(
-                mean, None if errors is None else np.full_like(mean, np.nan)
+                mean,
+                None if errors is None else np.full_like(mean, np.nan),
             )
         if errors is None:
             return Estimate(mean, None)
@@ -292,7 +297,8 @@ class Cohort:
         (r, n) = design.references.shape
         rows = self.block.rows[self.members[self.asking]]
         differing = self.block.game.differing(
-            np.repeat(rows, n), design.references.ravel()
+            np.repeat(rows, n),
+            design.references.ravel(),
         )
         if differing is None or differing.all():
             return design
@@ -322,7 +328,9 @@ class Cohort:
         everything = self.design.assemble(values, empty, *ends)
         if self.units is None:
             self.units = self._units(
-                everything, self.v_empty[:, None], self.v_full[:, None]
+                everything,
+                self.v_empty[:, None],
+                self.v_full[:, None],
             )
             self._start_solver(self.units)
         # The solver uses fourth powers. In units near 1, they neither overflow nor
@@ -404,7 +412,10 @@ class Cohort:
             # by regression.
             gain = self.block.v_full[self.members] - self.block.v_empty[self.members]
             estimate = self.groups.together(
-                estimate, self.v_full - self.v_empty, gain, self._own
+                estimate,
+                self.v_full - self.v_empty,
+                gain,
+                self._own,
             )
         return self._with_part(estimate)
 
@@ -447,7 +458,9 @@ class Cohort:
 
 
 def entry_positions(
-    entries: np.ndarray, wanted: np.ndarray, n_players: int
+    entries: np.ndarray,
+    wanted: np.ndarray,
+    n_players: int,
 ) -> np.ndarray:
     """Return the positions of sets of players among the entries.
 

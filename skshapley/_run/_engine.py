@@ -122,14 +122,16 @@ def _block_size(game, plan) -> int:
             # Other samplers make several designs, so only one of them is in memory at a
             # time.
             coalitions = min(
-                coalitions, max(ASK_BYTES // p, price.unit * price.coalitions)
+                coalitions,
+                max(ASK_BYTES // p, price.unit * price.coalitions),
             )
     # records of solvers for each background row used
     record_bytes = 96 * min(b, draws) * p * k + 32 * len(entries(p, plan.pairs)) * k
     bytes_an_instance = design_bytes(coalitions, p, k) + 8 * b * k + record_bytes
     by_memory = working_bytes(BLOCK_SHARE) // bytes_an_instance
     return max(
-        1, int(min(by_memory, BLOCK_MODEL_ROWS // plan.max_rows, BLOCK_INSTANCES))
+        1,
+        int(min(by_memory, BLOCK_MODEL_ROWS // plan.max_rows, BLOCK_INSTANCES)),
     )
 
 
@@ -235,7 +237,10 @@ class Block:
         self.asked += counts // n_groups
 
     def _settle(
-        self, outcome: Outcome, members: np.ndarray, players: np.ndarray
+        self,
+        outcome: Outcome,
+        members: np.ndarray,
+        players: np.ndarray,
     ) -> None:
         """Assign v(all) - v(empty) to the only active player, if any."""
         rows = self.rows[members]
@@ -266,7 +271,8 @@ class Block:
 
 
 def _by_width(
-    cohorts: list[Cohort], requests: list[Requests]
+    cohorts: list[Cohort],
+    requests: list[Requests],
 ) -> list[list[tuple[Cohort, Requests]]]:
     """Return cohorts and their requests in groups of equal width.
 

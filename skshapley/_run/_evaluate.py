@@ -188,7 +188,8 @@ class Evaluator:
         """Return the number of requests per call of the reward."""
         model_rows = requests.width or self.game.rows_per_value
         rows = min(
-            BATCH_ROWS, working_bytes(BATCH_SHARE) // max(self.game.bytes_per_row, 1)
+            BATCH_ROWS,
+            working_bytes(BATCH_SHARE) // max(self.game.bytes_per_row, 1),
         )
         return max(1, min(int(rows // model_rows), self.game.most_values))
 
@@ -281,12 +282,15 @@ class Cluster:
         self._ahead = TASKS_PER_SLOT * sum(client.ncores().values())
         with warnings.catch_warnings():
             warnings.filterwarnings(
-                "ignore", "Sending large graph"
+                "ignore",
+                "Sending large graph",
             )  # a model may be large
             self._shared = client.submit(_arrived, Parcel(shared), pure=False)
 
     def __call__(
-        self, task: Callable[..., Any], jobs: Iterable[tuple]
+        self,
+        task: Callable[..., Any],
+        jobs: Iterable[tuple],
     ) -> Iterator[Any]:
         """Yield ``task(shared, *job)`` of each job, in their order.
 
@@ -337,7 +341,9 @@ def _arrived(shared: Any) -> Any:
 
 
 def _configured(
-    config: dict[str, Any], task: Callable[..., Any], *arguments: Any
+    config: dict[str, Any],
+    task: Callable[..., Any],
+    *arguments: Any,
 ) -> Any:
     """Run a task under the scikit-learn settings of the caller."""
     with config_context(**config):
@@ -371,7 +377,9 @@ class Ledger:
         self._n_values = np.zeros(len(rows), dtype=np.int64)
 
     def evaluate(
-        self, evaluator: Evaluator, requests: Requests
+        self,
+        evaluator: Evaluator,
+        requests: Requests,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return values ``(u, k)``, and flags of the evaluated requests, ``(u,)`` bool."""
         place = requests.rows - self._first_row
@@ -379,7 +387,8 @@ class Ledger:
         # Row and background rows enter the hash too: equal coalitions of two rows are
         # different requests.
         keys = hashed(
-            [packed(requests.coalitions), place[:, None], requests.references], SEED
+            [packed(requests.coalitions), place[:, None], requests.references],
+            SEED,
         )
         # the kept keys differ, so that the code of each is its position
         codes = pd.factorize(np.concatenate([self._keys, keys]))[0][n:]

@@ -459,7 +459,9 @@ class Plan:
         """Return the draws that the budget buys if all players matter."""
         size = self.size
         return self.usual[0].afford(
-            size.values(self.max_rows), self.size.n_players, size.n_references
+            size.values(self.max_rows),
+            self.size.n_players,
+            size.n_references,
         )
 
     @property
@@ -582,12 +584,20 @@ def _pair(sampler, solver, owner: str) -> tuple[Sampler, Solver]:
     """Return a compatible sampler and solver; one of them may be "auto"."""
     if not is_auto(solver):
         solver = resolve(
-            solver, registry=SOLVERS, base=Solver, owner=owner, parameter="solver"
+            solver,
+            registry=SOLVERS,
+            base=Solver,
+            owner=owner,
+            parameter="solver",
         )
     if is_auto(sampler):
         sampler = solver.default_sampler
     sampler = resolve(
-        sampler, registry=SAMPLERS, base=Sampler, owner=owner, parameter="sampler"
+        sampler,
+        registry=SAMPLERS,
+        base=Sampler,
+        owner=owner,
+        parameter="sampler",
     )
     if is_auto(solver):
         return sampler, _default_solver(sampler)

@@ -86,7 +86,8 @@ class Schedule:
         self._rest: Rest | None = None
         if goes_on and not sampler.traits.one_shot:
             walks = size.n_references > 1 and issubclass(
-                sampler.produces, StepwiseDesign
+                sampler.produces,
+                StepwiseDesign,
             )
             self._rest = Rest(
                 self._price,
@@ -262,7 +263,8 @@ class Rest:
         left = np.maximum(self._budget - charged, 0)
         rows = left * self._size.n_references // self._size.rows_per_value
         draws = np.minimum(
-            np.minimum(rows // self._price.draw, self._room[members]), most
+            np.minimum(rows // self._price.draw, self._room[members]),
+            most,
         )
         sets = draws // self._price.step
         over = (

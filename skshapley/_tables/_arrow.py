@@ -29,7 +29,8 @@ INDEX = "index"
 
 
 def column_to_arrow(
-    column: pd.Series, unknown: Callable[[Any], str] | None = None
+    column: pd.Series,
+    unknown: Callable[[Any], str] | None = None,
 ) -> tuple["pa.Array", dict]:
     """Return a column as an Arrow array, and a note of its type in pandas.
 
@@ -94,7 +95,8 @@ def column_from_arrow(array: "pa.ChunkedArray", note: dict) -> pd.Series:
         return pd.Series(values, dtype=object).astype(note["dtype"])
     if "categories" in note:
         groups = pd.Index(
-            [decoded(group) for group in note["categories"]], dtype=note["of"]
+            [decoded(group) for group in note["categories"]],
+            dtype=note["of"],
         )
         place = {str(group): code for code, group in enumerate(groups)}
         codes = [-1 if text is None else place[text] for text in array.to_pylist()]
@@ -115,7 +117,8 @@ def column_from_arrow(array: "pa.ChunkedArray", note: dict) -> pd.Series:
 
 
 def index_to_arrow(
-    index: pd.Index, unknown: Callable[[Any], str] | None = None
+    index: pd.Index,
+    unknown: Callable[[Any], str] | None = None,
 ) -> list[tuple[Any, "pa.Array", dict]]:
     """Return the name (as JSON), the array and the note of each level of an index."""
     levels = [
@@ -153,7 +156,8 @@ def frame_to_bytes(frame: pd.DataFrame) -> bytes:
     table = pa.table(arrays, [str(place) for place in range(len(arrays))])
     file = BytesIO()
     with pa.ipc.new_file(
-        file, table.schema.with_metadata({META: json.dumps(content)})
+        file,
+        table.schema.with_metadata({META: json.dumps(content)}),
     ) as writer:
         writer.write_table(table)
     return file.getvalue()

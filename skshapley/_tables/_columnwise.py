@@ -71,7 +71,8 @@ def sources(transformer, width) -> np.ndarray:
 def _alike(transformer, width) -> NDArray[np.intp]:
     """Return the sources if all columns make the same number of output columns."""
     return np.repeat(
-        np.arange(width), len(transformer.get_feature_names_out()) // width
+        np.arange(width),
+        len(transformer.get_feature_names_out()) // width,
     )
 
 
@@ -90,7 +91,8 @@ def _of_one_hot(encoder, width) -> NDArray[np.intp]:
 
 def _of_bins(binner, width) -> NDArray[np.intp]:
     return np.repeat(
-        np.arange(width), 1 if binner.encode == "ordinal" else binner.n_bins_
+        np.arange(width),
+        1 if binner.encode == "ordinal" else binner.n_bins_,
     )
 
 
@@ -154,7 +156,9 @@ def tried_sources(transformer, table) -> NDArray[np.intp]:
     # One pass for the unchanged rows and for each changed column: the transformer is
     # called once.
     instances = np.repeat(
-        np.concatenate([np.ones((1, d), bool), ~np.eye(d, dtype=bool)]), n, axis=0
+        np.concatenate([np.ones((1, d), bool), ~np.eye(d, dtype=bool)]),
+        n,
+        axis=0,
     )
     references = np.concatenate(
         [rows, *(np.roll(rows, 1 + column % max(1, n - 1)) for column in range(d))]
@@ -239,7 +243,8 @@ _EXPANSIONS = ("SplineTransformer", "TargetEncoder")
 _READERS = {
     **dict.fromkeys((*_SCALERS, *_MAPS, *_EXPANSIONS), _alike),
     **dict.fromkeys(
-        ("CountVectorizer", "HashingVectorizer", "TfidfVectorizer"), _of_text
+        ("CountVectorizer", "HashingVectorizer", "TfidfVectorizer"),
+        _of_text,
     ),
     "ColumnTransformer": _of_column_transformer,
     "FeatureUnion": _of_union,

@@ -71,7 +71,8 @@ def as_pandas(X: Any) -> pd.DataFrame:
             {column.name: _pandas(column) for column in narwhal(X).iter_columns()}
         )
     return pd.DataFrame(
-        X.toarray() if sparse.issparse(X) else X, columns=column_names(X)
+        X.toarray() if sparse.issparse(X) else X,
+        columns=column_names(X),
     )
 
 
@@ -278,7 +279,8 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
         r, d = X.shape
         kind = type(background)
         return kind(
-            (X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)), shape=(r, d)
+            (X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)),
+            shape=(r, d),
         )
     expected = column_names(background)
     columns = column_names(X)
@@ -289,7 +291,10 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
     wrong = []
     recoded = {}
     for name, kind, expected_kind in zip(
-        expected, column_types(X), column_types(background), strict=True
+        expected,
+        column_types(X),
+        column_types(background),
+        strict=True,
     ):
         # Text may be stored as object or as string, and numbers of any kind mix to a
         # common type.
@@ -299,7 +304,8 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
         ):
             continue
         if isinstance(kind, pd.CategoricalDtype) and isinstance(
-            expected_kind, pd.CategoricalDtype
+            expected_kind,
+            pd.CategoricalDtype,
         ):
             recoded[name] = _recoded(X[name], expected_kind, owner)
         else:
@@ -384,7 +390,10 @@ def validated(explainer: Any, X: Any, reset: bool) -> Any:
 
 
 def checked_weights(
-    sample_weight: Any, n: int, owner: str, unit: str = "background row"
+    sample_weight: Any,
+    n: int,
+    owner: str,
+    unit: str = "background row",
 ) -> np.ndarray:
     """Return weights with sum 1, or raise ValueError."""
     if sample_weight is None:

@@ -41,7 +41,8 @@ def is_column_of_text(X: Any) -> bool:
     if isinstance(X, str) or is_frame(X) or getattr(X, "ndim", 1) != 1:
         return False
     if not isinstance(X, list | tuple | np.ndarray | pd.Series) and not hasattr(
-        X, "to_list"
+        X,
+        "to_list",
     ):
         return False
     return any(isinstance(value, str) for value in _values(X))
@@ -230,5 +231,8 @@ def check_model_columns(X: Any, model: Any, owner: str) -> None:
     extra = [name for name in column_names(X) if spelt[name] not in expected]
     lost = [] if isinstance(first, FunctionTransformer) else lost
     refuse_other_columns(
-        lost, extra, owner, f"the training data of {type(model).__name__}"
+        lost,
+        extra,
+        owner,
+        f"the training data of {type(model).__name__}",
     )

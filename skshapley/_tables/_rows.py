@@ -122,7 +122,10 @@ def row_pool(X, background, column_player) -> "ColumnPool | SparsePool":
     # end.
     if len(kinds) == 1 and isinstance(next(iter(kinds)), np.dtype):
         return ArrayPool(
-            np.asarray(X), np.asarray(background), column_player, background.columns
+            np.asarray(X),
+            np.asarray(background),
+            column_player,
+            background.columns,
         )
     return FramePool(X, background, column_player)
 
@@ -195,7 +198,9 @@ class ColumnPool(RowPool):
     def _index(self, coalitions, rows, references) -> NDArray[np.intp]:
         """Return the position among rows and background by column and mixed row, ``(d, n q)``."""
         present = np.repeat(
-            coalitions.T.take(self.column_player, axis=0), references.shape[1], 1
+            coalitions.T.take(self.column_player, axis=0),
+            references.shape[1],
+            1,
         )
         instance_rows = np.repeat(rows, references.shape[1])
         reference_rows = references.ravel() + len(self.X)
@@ -244,10 +249,12 @@ class ArrayPool(ColumnPool):
         for start in range(0, n, step):
             chunk = slice(start, start + step)
             instances = self.X.take(rows[chunk], axis=0)[:, None].astype(
-                kind, copy=False
+                kind,
+                copy=False,
             )
             replacements = self.background.take(references[chunk], axis=0).astype(
-                kind, copy=False
+                kind,
+                copy=False,
             )
             _choose(present[chunk, None], instances, replacements, mixed[chunk])
         hybrid = mixed.reshape(n * q, d)
@@ -316,7 +323,9 @@ class NarwhalsPool(ColumnPool):
     def __init__(self, X, background, column_player) -> None:
         super().__init__(X, background, column_player)
         pairs = zip(
-            narwhal(X).iter_columns(), narwhal(background).iter_columns(), strict=True
+            narwhal(X).iter_columns(),
+            narwhal(background).iter_columns(),
+            strict=True,
         )
         self._pools = [_joined_foreign(*pair) for pair in pairs]
 
@@ -360,7 +369,8 @@ class SparsePool(RowPool):
         order = np.lexsort((columns, pair))
         ends = instances.indptr + replacements.indptr
         stacked = sparse.csr_array(
-            (order, columns[order], ends), shape=instances.shape
+            (order, columns[order], ends),
+            shape=instances.shape,
         )[line.ravel()]
         present = coalitions[_lines(stacked) // q, self.column_player[stacked.indices]]
         # Entries of the row to explain are kept where present, those of the background
@@ -373,7 +383,8 @@ class SparsePool(RowPool):
             stacked.indptr.dtype
         )
         hybrid = type(self.background)(
-            (data, stacked.indices[present_entries], ends), shape=stacked.shape
+            (data, stacked.indices[present_entries], ends),
+            shape=stacked.shape,
         )
         # Entries are sorted and distinct by construction, and scipy would check them in
         # each call.

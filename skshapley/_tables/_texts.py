@@ -92,7 +92,8 @@ def named_values(frame, width=MAX_NAME) -> list[str]:
         for value in frame["data"]
     ]
     names = short_names(
-        frame["feature"], max(width - max(map(len, values)), LEAST_NAME)
+        frame["feature"],
+        max(width - max(map(len, values)), LEAST_NAME),
     )
     return [name + value for name, value in zip(names, values, strict=True)]
 

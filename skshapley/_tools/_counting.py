@@ -64,7 +64,9 @@ def rounded(rng: np.random.Generator, amounts: np.ndarray) -> np.ndarray:
 
 
 def entry_probabilities(
-    present: NDArray[np.bool_], absent: NDArray[np.bool_], levels: NDArray[np.intp]
+    present: NDArray[np.bool_],
+    absent: NDArray[np.bool_],
+    levels: NDArray[np.intp],
 ) -> NDArray[np.float64]:
     """Return the probability that each player enters between two sets of players.
 

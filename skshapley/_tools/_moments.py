@@ -48,7 +48,8 @@ class Moments:
         # units.
         u = len(group)
         members = sparse.csc_array(
-            (np.ones(u), group, np.arange(u + 1)), shape=(r * b, u)
+            (np.ones(u), group, np.arange(u + 1)),
+            shape=(r * b, u),
         )
         mean = (members @ flat.reshape(u, -1)).reshape(r * b, *flat.shape[1:])
         mean /= np.maximum(count, 1)[:, None, None, None]
@@ -144,7 +145,10 @@ def degrees_of_tails(n: float, squares: np.ndarray, fourth: np.ndarray) -> np.nd
         Sums of the second and the fourth powers of the centred numbers.
     """
     kurtosis = np.divide(
-        n * fourth, squares**2, out=np.ones_like(squares), where=squares > 0
+        n * fourth,
+        squares**2,
+        out=np.ones_like(squares),
+        where=squares > 0,
     )
     return np.maximum(2 * n / np.maximum(kurtosis - 1, 1e-9), 1.0)
 
@@ -188,7 +192,8 @@ def pooled_errors(
     # Degrees from a sample with heavy tails are too many, as it rarely shows the
     # largest numbers.
     degrees = np.maximum(
-        degrees / (2 - degrees / most), np.minimum(degrees, LEAST_HALVED)
+        degrees / (2 - degrees / most),
+        np.minimum(degrees, LEAST_HALVED),
     )
     positive = variances > ROUNDING * variances.max(axis=-2, keepdims=True)
     n = np.maximum(positive.sum(axis=-2, keepdims=True), 1)

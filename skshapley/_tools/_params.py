@@ -87,7 +87,8 @@ ALGORITHMS = {
         "leave it out: values of trees and linear terms are exact without a sampler",
     ),
     **dict.fromkeys(
-        ("deep", "gradient"), "leave it out: neural networks are sampled by default"
+        ("deep", "gradient"),
+        "leave it out: neural networks are sampled by default",
     ),
 }
 # Replacements of parameters that do not exist
@@ -113,7 +114,8 @@ INSTEAD = {
     **dict.fromkeys(("batch_size", "chunk_size"), "leave it out: memory is bounded"),
     **dict.fromkeys(("parallel", "n_threads", "nthread"), "pass n_jobs=-1"),
     **dict.fromkeys(
-        ("gpu", "device"), "leave it out: the model runs on its own device"
+        ("gpu", "device"),
+        "leave it out: the model runs on its own device",
     ),
     "approximate": "leave it out: values are exact wherever they can be",
     "check_additivity": "leave it out: values add up, and explanation.efficiency_gap shows it",
@@ -160,7 +162,10 @@ def corrected(call: Callable[P, R], owner: str = "") -> Callable[P, R]:
 
 
 def _sentence(
-    owner: str, names: list[str], given: Mapping[str, object], error: TypeError
+    owner: str,
+    names: list[str],
+    given: Mapping[str, object],
+    error: TypeError,
 ) -> str:
     parameters = [name for name in names if name not in ("self", "explanation")]
     wrong = next((name for name in given if name not in parameters), None)
@@ -180,7 +185,8 @@ def _sentence(
         if wrong in (name_here, *names_elsewhere)
     ]
     valid_name = next(
-        (name_here for name_here in meant if name_here in parameters), None
+        (name_here for name_here in meant if name_here in parameters),
+        None,
     ) or nearest(wrong, parameters)
     right = valid_name or next(iter(meant), None)
     if right is None or (valid_name is None and owner.partition(".")[2] not in CALLS):
@@ -227,7 +233,10 @@ class Hinting(metaclass=HintingClass):
 
 
 def absent(
-    owner: str, name: str, instead: Mapping[str, str], known: Iterable[str]
+    owner: str,
+    name: str,
+    instead: Mapping[str, str],
+    known: Iterable[str],
 ) -> str:
     """Return the message for an unknown attribute.
 
@@ -290,7 +299,9 @@ class OneOf(Constraint):
     def __init__(self, names: tuple[str, ...], **more: Any) -> None:
         choices = "one of " + ", ".join(f'"{name}"' for name in names)
         super().__init__(
-            lambda value: isinstance(value, str) and value in names, choices, **more
+            lambda value: isinstance(value, str) and value in names,
+            choices,
+            **more,
         )
 
 
@@ -299,7 +310,8 @@ class Flag(Constraint):
 
     def __init__(self) -> None:
         super().__init__(
-            lambda value: isinstance(value, bool | np.bool_), "True or False"
+            lambda value: isinstance(value, bool | np.bool_),
+            "True or False",
         )
 
 
@@ -343,7 +355,11 @@ class Number(Constraint):
     """
 
     def __init__(
-        self, above: float = -inf, least: float = -inf, below: float = inf, **more: Any
+        self,
+        above: float = -inf,
+        least: float = -inf,
+        below: float = inf,
+        **more: Any,
     ) -> None:
         self.above = above
         self.least = least
@@ -379,7 +395,9 @@ class Maybe(Constraint):
         self.other = other
         choices = f"None or {other.choices}"
         super().__init__(
-            lambda value: value is None or other.allows(value), choices, **more
+            lambda value: value is None or other.allows(value),
+            choices,
+            **more,
         )
 
 
@@ -434,7 +452,9 @@ def check_parameters(owner: object, constraints: Mapping[str, Constraint]) -> No
 
 
 def check_values(
-    owner: str, given: Mapping[str, Any], constraints: Mapping[str, Constraint]
+    owner: str,
+    given: Mapping[str, Any],
+    constraints: Mapping[str, Constraint],
 ) -> None:
     """Raise ValueError for the first invalid value.
 

@@ -46,7 +46,8 @@ def entropy_from(random_state: Any, owner: str) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
     if random_state is not np.random and not isinstance(
-        random_state, np.random.RandomState
+        random_state,
+        np.random.RandomState,
     ):
         raise ValueError(
             f"{owner} takes random_state as None, a non-negative int, a numpy "

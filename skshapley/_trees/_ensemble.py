@@ -485,14 +485,17 @@ def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.in
     """Return the sorted distinct thresholds of every feature, and each node's rank among them."""
     # numpy sorts small integers by radix sort.
     order = np.argsort(
-        trees.feature[nodes].astype(np.min_scalar_type(trees.n_features)), kind="stable"
+        trees.feature[nodes].astype(np.min_scalar_type(trees.n_features)),
+        kind="stable",
     )
     feature = trees.feature[nodes][order]
     starts = np.flatnonzero(np.diff(feature, prepend=-1))
     thresholds = {}
     ranks = np.empty(len(nodes), dtype=np.int64)
     for name, positions in zip(
-        feature[starts].tolist(), np.split(order, starts)[1:], strict=True
+        feature[starts].tolist(),
+        np.split(order, starts)[1:],
+        strict=True,
     ):
         distinct = np.unique(trees.threshold[nodes[positions]], return_inverse=True)
         thresholds[name], ranks[positions] = distinct

@@ -100,7 +100,11 @@ class Frontier:
         return total.reshape(r, k, b, -1).transpose(0, 2, 3, 1)
 
     def values_by_tree(
-        self, instance, references, tree_references, index
+        self,
+        instance,
+        references,
+        tree_references,
+        index,
     ) -> Iterator[tuple[Any, ...]]:
         """Yield some trees, an output of each, and its values for a row and the tree's references.
 
@@ -119,7 +123,9 @@ class Frontier:
         values : ndarray of shape (n, m, n_players)
         """
         runs = self._runs(
-            instance[:, None], references, tree_references=tree_references
+            instance[:, None],
+            references,
+            tree_references=tree_references,
         )
         for part, column, tree, output, walked in runs:
             yield tree, output, self._sums(walked, column, len(part), index)
@@ -145,7 +151,9 @@ class Frontier:
         k = self.layout.n_outputs
         total = np.zeros((r * k, p * p))
         for part, column, _, at, walked in self._runs(
-            instances, references, SUMS // p**2
+            instances,
+            references,
+            SUMS // p**2,
         ):
             sums = self._pair_sums(walked, weights[part], column, index)
             values = self._sums(walked, column, len(part), index) * weights[part, None]
@@ -156,7 +164,11 @@ class Frontier:
         return (halves + halves.swapaxes(2, 3)).transpose(1, 2, 3, 0)
 
     def _runs(
-        self, instances, references, most=STARTS, tree_references=None
+        self,
+        instances,
+        references,
+        most=STARTS,
+        tree_references=None,
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the lineages of some runs, with their background rows, for each column of values.
 
@@ -185,7 +197,8 @@ class Frontier:
             step = max(1, min(starts // b, SUMS // self.n_players // b, most))
             for first in range(0, n_runs, step):
                 tree, instance = np.divmod(
-                    np.arange(first, min(first + step, n_runs)), r
+                    np.arange(first, min(first + step, n_runs)),
+                    r,
                 )
                 at = [
                     np.repeat(instance * n_rows, b),

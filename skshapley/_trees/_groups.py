@@ -137,7 +137,8 @@ class GroupedTrees:
         # equal tests of a group share a bit, such as all of a level of an oblivious tree
         n_tests = 1 + int(test.max(initial=0))
         tests, number = np.unique(
-            group[inner] * n_tests + test[inner], return_inverse=True
+            group[inner] * n_tests + test[inner],
+            return_inverse=True,
         )
         owner = tests // n_tests
         place = paths.n_above[roots[owner]] + np.arange(len(tests))
@@ -299,7 +300,9 @@ def _cut(paths, group, shape, keys, n_outputs) -> Iterator[Chunk]:
             # keys become `NOBODY`.
             place = ends[:-1] + np.arange(np.diff(ends).max())[:, None]
             distinct = np.where(
-                place < ends[1:], columns.take(place, mode="clip"), NOBODY
+                place < ends[1:],
+                columns.take(place, mode="clip"),
+                NOBODY,
             )
             n_path = (players[a:b] >= 0).sum(axis=1)
             inside = a + np.argsort(n_path, kind="stable")

@@ -135,7 +135,8 @@ def leaf_means(law, n_path, index) -> NDArray[np.float64]:
             batch = np.ascontiguousarray(h[first : first + step].T)
             averages = combine @ _reached(batch, t).reshape(len(t), -1)
             out[:, first : first + step] = averages.reshape(2, *batch.shape).swapaxes(
-                1, 2
+                1,
+                2,
             )
     return means
 

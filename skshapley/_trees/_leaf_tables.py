@@ -28,7 +28,12 @@ MATRICES = 64
 
 
 def pair_tables(
-    block, chunk, references, patterns, n_players, index
+    block,
+    chunk,
+    references,
+    patterns,
+    n_players,
+    index,
 ) -> Iterator[Table]:
     """Yield the tables of the interactions of players ``i < j`` in a chunk.
 
@@ -73,7 +78,9 @@ def pair_tables(
 
 
 def _batches(
-    chunk, law, n_tables: Callable[[int], int]
+    chunk,
+    law,
+    n_tables: Callable[[int], int],
 ) -> Iterator[tuple[int, slice, NDArray[np.float64]]]:
     """Yield the number k of path players, some leaves with it, and their laws.
 
@@ -124,7 +131,8 @@ def _leaf_values(levels: tuple[tuple[int, ...], ...]) -> sparse.csr_array:
 
 
 def _adjacent(
-    players: NDArray[np.intp], levels: NDArray[np.intp]
+    players: NDArray[np.intp],
+    levels: NDArray[np.intp],
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """Return path players sorted by group, their groups, and the new number of each mask.
 
@@ -198,6 +206,8 @@ def nested_tables(block, chunk, references, patterns, shape, levels) -> Iterator
             n_sums=math.prod(shape),
             mean=mean,
             masks=np.take_along_axis(
-                sorted_masks, masks[leaves].astype(np.intp), axis=1
+                sorted_masks,
+                masks[leaves].astype(np.intp),
+                axis=1,
             ),
         )

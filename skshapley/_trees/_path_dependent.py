@@ -118,7 +118,9 @@ class PathWalk:
             for row, column, _, terms in part.terms(codes, index):
                 sums = totals[row, column * p :]
                 sums += np.bincount(
-                    part.cell, terms @ np.ones(terms.shape[1]), len(sums)
+                    part.cell,
+                    terms @ np.ones(terms.shape[1]),
+                    len(sums),
                 )
         return totals.reshape(-1, k, p).transpose(1, 2, 0)
 
@@ -148,7 +150,9 @@ class PathWalk:
                     products = terms.take(node.take(entries), axis=0)
                     products *= present.take(above.take(entries), axis=0)
                     sums += np.bincount(
-                        pair.take(entries), products @ (1 / (t * (1 - t))), len(sums)
+                        pair.take(entries),
+                        products @ (1 / (t * (1 - t))),
+                        len(sums),
                     )
                 sums -= np.bincount(pair, (terms @ (1 / (1 - t))).take(node), len(sums))
                 # Half of the values, since the transpose is added.
@@ -246,7 +250,8 @@ class _Part:
             last = last[level[1]]
             if at.start:
                 last[np.arange(len(last)), self.bit[self.parent[at]]] = np.arange(
-                    at.start, at.stop
+                    at.start,
+                    at.stop,
                 )
             yield level, last
             last = np.concatenate([last, last])
@@ -333,7 +338,10 @@ class _Part:
                 for at, source, children in reversed(self.levels):
                     m = len(source)
                     below = value.take(
-                        children, axis=0, out=scratch[: 2 * m], mode="clip"
+                        children,
+                        axis=0,
+                        out=scratch[: 2 * m],
+                        mode="clip",
                     )
                     step = np.subtract(below[:m], below[m:], out=terms[at])
                     mixed = np.multiply(step, left[at], out=value[at])

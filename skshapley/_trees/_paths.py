@@ -70,7 +70,9 @@ class Paths:
             # wide as all players.
             if len(inner) and position.max() == path_players.shape[1]:
                 path_players = np.pad(
-                    path_players, ((0, 0), (0, 1)), constant_values=-1
+                    path_players,
+                    ((0, 0), (0, 1)),
+                    constant_values=-1,
                 )
             path_players[np.arange(len(inner)), position] = tested
             self.bit[inner] = position
@@ -94,7 +96,9 @@ class Paths:
 
 
 def traced_runs(
-    trees, players, n=LEAVES
+    trees,
+    players,
+    n=LEAVES,
 ) -> Iterator[tuple[TreeEnsemble, slice, Paths]]:
     """Yield runs of trees with about `n` leaves: the trees, their nodes, and their paths.
 

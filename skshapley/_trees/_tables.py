@@ -104,7 +104,8 @@ class Patterns:
         patterns = self.inner_bits @ inner.view(np.uint8)
         right = codes.take(self.row, axis=0) > self.rank
         failed = np.zeros(
-            (self.n_trees + 2 * len(right), codes.shape[1]), patterns.dtype
+            (self.n_trees + 2 * len(right), codes.shape[1]),
+            patterns.dtype,
         )
         below = failed[self.n_trees :]
         # a row that goes right leaves the path to the left child, and has its bit set
@@ -267,7 +268,8 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
     ] + group
     # numpy sorts small integers by radix sort.
     order = np.argsort(
-        slot.astype(np.min_scalar_type(chunk.players.size)), kind="stable"
+        slot.astype(np.min_scalar_type(chunk.players.size)),
+        kind="stable",
     )
     leaf = leaf[order]
     bit = bit[order]
@@ -286,7 +288,8 @@ def _summed(chunk, masks, own, joint) -> NDArray[np.float64]:
     for a, b in pairwise(np.unique([0, *cuts, len(first) - 1]).tolist()):
         terms = slice(first[a], first[b])
         gathered = flat.take(
-            start[terms, None] + masks.take(leaf[terms], axis=0), mode="clip"
+            start[terms, None] + masks.take(leaf[terms], axis=0),
+            mode="clip",
         )
         n = len(gathered)
         starts = first[a : b + 1] - first[a]
@@ -324,7 +327,11 @@ def value_tables(block, chunk, references, patterns, shape, index, grid) -> list
         for output, value in zip(chunk.outputs, block.values(chunk), strict=True):
             predictions = np.rint(value / grid)
             games = oblivious_values(
-                law, predictions, masks, chunk.leaf_players[first], index
+                law,
+                predictions,
+                masks,
+                chunk.leaf_players[first],
+                index,
             )
             entries = np.concatenate([np.rint(games), predictions[None]]) * grid
             parts.append(entries.reshape(len(entries), -1))
@@ -400,7 +407,9 @@ class LeafSums:
     def keep(self) -> Self:
         """Make all tables, and keep them."""
         self.kept = each(
-            lambda block: list(self._made(block)), zip(self.blocks), self.n_jobs
+            lambda block: list(self._made(block)),
+            zip(self.blocks),
+            self.n_jobs,
         )
         return self
 

@@ -166,7 +166,10 @@ class TreeValues:
     def _value_tables(self, references) -> LeafSums:
         shape = self.trees.n_outputs, self.n_players + 1
         make: Any = partial(
-            value_tables, shape=shape, index=self.index, grid=grid_of(self.trees)
+            value_tables,
+            shape=shape,
+            index=self.index,
+            grid=grid_of(self.trees),
         )
         if self.levels is not None:
             make = partial(nested_tables, shape=shape, levels=self.levels)
@@ -204,7 +207,8 @@ class TreeValues:
         return self.values_and_predictions(X)[0]
 
     def values_and_predictions(
-        self, X
+        self,
+        X,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return `values`, and the leaves that the rows reach, ``(r, n_outputs)``.
 
@@ -314,7 +318,9 @@ class TreeValues:
         return self._interactions(X, index)[1]
 
     def values_and_pairs(
-        self, X, index=None
+        self,
+        X,
+        index=None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return `values` and `pairs`. Rows that descend the trees do so once for both.
 

@@ -166,7 +166,10 @@ class Tokens(Background):
 
 
 def checked_table(
-    owner: BaseEstimator, X: Any, like: Any = None, model: Any = None
+    owner: BaseEstimator,
+    X: Any,
+    like: Any = None,
+    model: Any = None,
 ) -> Any:
     """Return X checked, in its own container.
 
@@ -243,7 +246,10 @@ class Labels(Portable):
         return columns_of(frame, columns, members)
 
     def explanation(
-        self, outcome: Outcome, X: Any, plan: Plan | None = None
+        self,
+        outcome: Outcome,
+        X: Any,
+        plan: Plan | None = None,
     ) -> Explanation:
         """Return the public record of an outcome.
 

@@ -11,7 +11,11 @@ from skshapley._ways._read import Reading, read, used_players
 
 
 def choose(
-    labels: Labels, reward: Any, request: Request, draft: Plan, n_jobs: int | None
+    labels: Labels,
+    reward: Any,
+    request: Request,
+    draft: Plan,
+    n_jobs: int | None,
 ) -> Way:
     """Return the way to explain rows by a fitted reward.
 

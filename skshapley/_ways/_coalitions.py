@@ -110,7 +110,9 @@ class Margins:
         return cls(form, bool(odds.column)) if np.abs(off).max() < LOGIT_ATOL else None
 
     def __call__(
-        self, X: Any, probabilities: NDArray[np.float64]
+        self,
+        X: Any,
+        probabilities: NDArray[np.float64],
     ) -> NDArray[np.float64]:
         """Return the Shapley values of the log-odds, ``(r, p)``; NaN for extreme probabilities.
 
@@ -365,7 +367,11 @@ def learning_sampler(request: Request, size: Size, count: int) -> Sampler:
 
 
 def joint_run(
-    game: Game, plan: Plan, settings: Settings, n_jobs: int | None, verbose: Any
+    game: Game,
+    plan: Plan,
+    settings: Settings,
+    n_jobs: int | None,
+    verbose: Any,
 ) -> Outcome:
     """Execute a plan once for all rows of a game, with progress in evaluations."""
     total = min(plan.max_rows - 1, 2 ** min(plan.size.n_players, 62) - 2)

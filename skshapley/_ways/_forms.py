@@ -251,7 +251,11 @@ class SampledTrees(Way):
 
     @classmethod
     def of(
-        cls, labels: Labels, reward: Any, plan: Plan, form: ClosedForm
+        cls,
+        labels: Labels,
+        reward: Any,
+        plan: Plan,
+        form: ClosedForm,
     ) -> Self | None:
         """Return the trees of a reward, compared with the model; None for other forms.
 
@@ -273,7 +277,10 @@ class SampledTrees(Way):
         background = masked.response.in_its_container(masked.background)
         players = part.owners(masked.column_player)
         trees.solver_ = TreeValues(
-            trees.trees, players, form.index, n_players=reward.players_.n_players
+            trees.trees,
+            players,
+            form.index,
+            n_players=reward.players_.n_players,
         )
         check_fitted_form(reward, form, background)
         trees.background_ = part(background)
@@ -323,7 +330,11 @@ class SampledTrees(Way):
         return {"responses": probe_values(self)}
 
     def _fill(
-        self, n_jobs: int | None, block: Block, outcome: Outcome, evaluator: Any
+        self,
+        n_jobs: int | None,
+        block: Block,
+        outcome: Outcome,
+        evaluator: Any,
     ) -> None:
         """Write the attributions of the rows of a block."""
         game: Any = block.game
@@ -380,10 +391,14 @@ class SampledTrees(Way):
             n = min(next_n, most)
             next_n = ceil(n * GROWTH)
             unit_rows = units[(start + np.arange(first, n)) % len(units)].reshape(
-                n_trees, -1
+                n_trees,
+                -1,
             )
             runs = solver.frontier.values_by_tree(
-                code, self.codes, unit_rows, solver.index
+                code,
+                self.codes,
+                unit_rows,
+                solver.index,
             )
             for tree, output, contributions in runs:
                 for column in np.unique(output):
@@ -396,7 +411,8 @@ class SampledTrees(Way):
             left = max(0.0, 1 - n * UNIT / order.n_rows)
             variances = left * np.maximum(squares - sums**2 / n, 0.0) / (n * (n - 1))
             degrees = effective_degrees(
-                variances[None], np.full((1, n_trees, 1, 1), n - 1)
+                variances[None],
+                np.full((1, n_trees, 1, 1), n - 1),
             )[0]
             errors = np.sqrt(variances.sum(axis=0)) * widening(degrees)
             share = left / (n * n_trees)

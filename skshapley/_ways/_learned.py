@@ -29,7 +29,8 @@ from skshapley.rewards._game import empty_values
 # Weight of linear functions of a mean input, relative to the Matern kernel
 LINEAR = 0.1
 WIDTHS = 2.0 ** np.arange(
-    -1, 6
+    -1,
+    6,
 )  # squared, in median squared distances of training rows
 # Relative to 1, the Matern kernel of a row with itself. Each of the seven widths needs
 # one decomposition, which serves all six penalties.
@@ -103,7 +104,10 @@ class Ridge:
         # the conformal level of n scores: one more row may be the largest
         level = min(CONFIDENCE * (1 + 1 / len(inputs)), 1.0)
         scores = np.quantile(
-            np.abs(residuals) / np.sqrt(variances), level, axis=0, method="higher"
+            np.abs(residuals) / np.sqrt(variances),
+            level,
+            axis=0,
+            method="higher",
         )
         # converted to standard errors, which users multiply by normal quantiles
         total = (scores / ndtri((1 + CONFIDENCE) / 2)) ** 2
@@ -151,7 +155,8 @@ def _chosen(inputs: np.ndarray, targets: np.ndarray) -> tuple[float, float]:
                 vectors @ (inverse[:, None] * coordinates) / (powers @ inverse)[:, None]
             )
             best = min(
-                best, (float((residuals**2).sum()), float(width), float(penalty))
+                best,
+                (float((residuals**2).sum()), float(width), float(penalty)),
             )
     return best[1:]
 
@@ -232,7 +237,8 @@ class Units(NamedTuple):
         """Return the learner's inputs, ``(r, c)``."""
         numbers = COLUMNS_WEIGHT * (traits.numbers - self.means) / self.deviations
         steps = np.concatenate([traits.first, traits.last], axis=1).reshape(
-            len(numbers), -1
+            len(numbers),
+            -1,
         )
         # Missing numbers take the mean, so they add nothing to distances.
         parts = [np.where(np.isfinite(numbers), numbers, 0.0), steps / self.step]
@@ -284,7 +290,10 @@ class Learned(Way):
         )
         explanation = behind.explain(training_rows, n_jobs, False)
         traits = traits_of(
-            reward.game(training_rows), training_rows, references, n_jobs
+            reward.game(training_rows),
+            training_rows,
+            references,
+            n_jobs,
         )
         units = Units.of(traits)
         errors = explanation.standard_errors
@@ -373,7 +382,10 @@ class Learned(Way):
 
 
 def traits_of(
-    game: Game, X: Any, references: np.ndarray, n_jobs: int | None
+    game: Game,
+    X: Any,
+    references: np.ndarray,
+    n_jobs: int | None,
 ) -> RowTraits:
     """Return the descriptions of rows after 2 p evaluations against each background row."""
     r = game.n_rows

@@ -125,7 +125,11 @@ def _check_indices(form: ClosedForm, index: Index, pairs: Index | None) -> None:
 
 
 def _fitted_cost(
-    form: ClosedForm, reward: Any, most_rows: float, n_jobs: Any, pairs: Index | None
+    form: ClosedForm,
+    reward: Any,
+    most_rows: float,
+    n_jobs: Any,
+    pairs: Index | None,
 ) -> float:
     """Return the cost of a row in model rows, and fit the form unless it is too large."""
     masked = reward.masked_

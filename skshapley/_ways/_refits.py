@@ -158,7 +158,9 @@ def _imprecise(refits: list[Explanation]) -> np.ndarray:
 
 
 def _with_rows(
-    explanation: Explanation, rows: np.ndarray, finer: Explanation
+    explanation: Explanation,
+    rows: np.ndarray,
+    finer: Explanation,
 ) -> Explanation:
     """Return an explanation with other values in some rows, and the costs of both."""
     values = explanation.values.copy()

@@ -52,7 +52,8 @@ class RawColumn:
                 offered = offered.sort_values(ignore_index=True)
             except TypeError:  # values of several types
                 offered = offered.sort_values(
-                    ignore_index=True, key=lambda x: x.map(str)
+                    ignore_index=True,
+                    key=lambda x: x.map(str),
                 )
         dtype = values.dtype
         missing = values[values.isna()].iloc[:1]

@@ -179,7 +179,11 @@ def _representatives(explainer: Any, way: Any) -> tuple[Any, np.ndarray]:
         return rows, weights
     predictions = way.form.predict(way.form.background_)
     sample = herd(
-        rows, n, predictions=predictions, sample_weight=weights, random_state=0
+        rows,
+        n,
+        predictions=predictions,
+        sample_weight=weights,
+        random_state=0,
     )
     return sample, np.full(n, 1 / n)
 

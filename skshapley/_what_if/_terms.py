@@ -93,7 +93,10 @@ def base64_bytes(numbers: Any, dtype: str) -> str:
 
 
 def _linear(
-    form: LinearTerms, source: NDArray[np.intp], base: Any, **record: Any
+    form: LinearTerms,
+    source: NDArray[np.intp],
+    base: Any,
+    **record: Any,
 ) -> Iterator[Term]:
     """Yield a sum with one number for each raw column and output."""
     columns = np.unique(source[source >= 0])
@@ -201,11 +204,13 @@ def _trees(form: Trees, source: NDArray[np.intp], base: Any) -> Iterator[Term]:
         "base": trees.base.tolist(),
         "outputs": outputs.tolist(),
         "rows": base64_bytes(
-            codes.row[order], "<i4" if codes.n_rows > 32_767 else "<i2"
+            codes.row[order],
+            "<i4" if codes.n_rows > 32_767 else "<i2",
         ),
         "wide": codes.n_rows > 32_767,
         "ranks": base64_bytes(
-            codes.rank[inner], "<u4" if codes.rank.itemsize > 2 else "<u2"
+            codes.rank[inner],
+            "<u4" if codes.rank.itemsize > 2 else "<u2",
         ),
         "deep": codes.rank.itemsize > 2,
         "values": base64_bytes(np.concatenate(values), "<f8"),

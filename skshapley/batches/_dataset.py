@@ -115,7 +115,9 @@ class ExplanationDataset:
         return np.arange(n) * total // max(n, 1)
 
     def importance(
-        self, confidence: float = 0.95, simultaneous: bool = True
+        self,
+        confidence: float = 0.95,
+        simultaneous: bool = True,
     ) -> pd.DataFrame:
         """Return `Explanation.importance` with a confidence, one batch in memory at a time.
 
@@ -149,7 +151,10 @@ class ExplanationDataset:
 
         sample = Explanation.merge([*narrow(self._taken(self._spread(SAMPLE_ROWS)))])
         return inferred_importance(
-            lambda: narrow(self), sample, confidence, simultaneous
+            lambda: narrow(self),
+            sample,
+            confidence,
+            simultaneous,
         )
 
     def take(self, positions) -> Explanation:

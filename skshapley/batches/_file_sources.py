@@ -148,7 +148,8 @@ def _arrow_source(dataset: "ds.Dataset") -> Source:
         "rows": n,
         "files": len(files),
         "names and sizes": digest_of(
-            [file.rsplit("/", 1)[-1] for file in files], sizes
+            [file.rsplit("/", 1)[-1] for file in files],
+            sizes,
         ),
     }
 
@@ -180,7 +181,8 @@ def _lazy_source(table: Any, library: str) -> Source:
             parts = (part.compute() for part in selection.partitions)
         elif library == "polars":
             blocks = selection.collect_batches(
-                chunk_size=PIECE_ROWS, maintain_order=True
+                chunk_size=PIECE_ROWS,
+                maintain_order=True,
             )
             parts = (block.to_arrow() for block in blocks)
         else:
@@ -192,7 +194,11 @@ def _lazy_source(table: Any, library: str) -> Source:
 
     facts = {"kind": library, "columns": columns}
     return Source(
-        facts, read, pd.DataFrame(columns=[*columns]), typed=False, from_files=True
+        facts,
+        read,
+        pd.DataFrame(columns=[*columns]),
+        typed=False,
+        from_files=True,
     )
 
 

@@ -203,7 +203,8 @@ def _known(value: Any, within: tuple[CodeType, ...]) -> Any:
 
 
 def _function_parts(
-    function: FunctionType, within: tuple[CodeType, ...]
+    function: FunctionType,
+    within: tuple[CodeType, ...],
 ) -> Iterator[Any]:
     """Yield a function's code and the values that it uses."""
     code, space = function.__code__, function.__globals__

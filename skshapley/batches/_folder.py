@@ -240,7 +240,9 @@ class Folder:
                 )
         # A soft lock would stay after a killed run and block the next one.
         lock = filelock.FileLock(
-            self.path / "_lock", blocking=False, fallback_to_soft=False
+            self.path / "_lock",
+            blocking=False,
+            fallback_to_soft=False,
         )
         try:
             acquired = lock.acquire()
@@ -379,7 +381,8 @@ class Folder:
             If the source had more rows before.
         """
         if max(
-            batch_paths(self.path), default=last.number
+            batch_paths(self.path),
+            default=last.number,
         ) > last.number or self._manifest["n_rows"] not in (None, n_rows):
             self.refuse(
                 f"the source ends after {n_rows} rows, and it had more. Restore them"

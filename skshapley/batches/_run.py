@@ -54,13 +54,19 @@ BATCH_DOCUMENTS = 256
 
 @overload
 def explain_batches(
-    explainer: Attributor, source: Any, out: None = None, **options: Any
+    explainer: Attributor,
+    source: Any,
+    out: None = None,
+    **options: Any,
 ) -> Iterator[Explanation]: ...
 
 
 @overload
 def explain_batches(
-    explainer: Attributor, source: Any, out: str | PathLike[str], **options: Any
+    explainer: Attributor,
+    source: Any,
+    out: str | PathLike[str],
+    **options: Any,
 ) -> ExplanationDataset: ...
 
 
@@ -197,7 +203,10 @@ def explain_batches(  # type: ignore[misc]
 
 
 def opened(
-    explainer: Any, source: Any, columns: list | None = None, keys: Any = None
+    explainer: Any,
+    source: Any,
+    columns: list | None = None,
+    keys: Any = None,
 ) -> tuple[Source, Wanted]:
     """Return a source and the columns needed from it; check them as far as possible."""
     keys = (
@@ -242,7 +251,11 @@ def _check(explainer: Any, **given: Any) -> None:
 
 
 def sampled(
-    explainer: Any, source: Source, wanted: Wanted, n: int, entropy: int
+    explainer: Any,
+    source: Source,
+    wanted: Wanted,
+    n: int,
+    entropy: int,
 ) -> Source:
     """Return a source of `n` of the rows, or of all rows if there are fewer.
 
@@ -353,7 +366,8 @@ class Attempts:
         return Attempt(merge(explanations) if finished else None, pieces, failures)
 
     def _halved(
-        self, batch: Batch
+        self,
+        batch: Batch,
     ) -> tuple[list[tuple[Batch, Explanation]], list[dict]]:
         """Return pairs of good pieces and their explanations, and the failures."""
         try:
@@ -387,7 +401,9 @@ class Attempts:
             how = f"lost the workers that were to explain {batch}"
         index = batch.index if batch.keyed else None
         return BatchError(
-            f"{OWNER} {how}: {type(cause).__name__}: {cause}", batch.rows, index
+            f"{OWNER} {how}: {type(cause).__name__}: {cause}",
+            batch.rows,
+            index,
         )
 
     def keeps(self, batch: Batch, found: BatchFile) -> bool:
@@ -426,7 +442,10 @@ class Attempts:
 
 
 def _stream(
-    run: Attempts, n_rows: int | None, parts: Iterator[Batch], verbose: bool | int | str
+    run: Attempts,
+    n_rows: int | None,
+    parts: Iterator[Batch],
+    verbose: bool | int | str,
 ) -> Iterator[Explanation]:
     done = 0
     with progress(n_rows, verbose) as report:
@@ -477,7 +496,10 @@ def _write(
 
 
 def _settled(
-    run: Attempts, folder: Folder, batch: Batch, found: BatchFile | None
+    run: Attempts,
+    folder: Folder,
+    batch: Batch,
+    found: BatchFile | None,
 ) -> tuple[int, bool]:
     """Explain a batch if necessary; return the number of rows set aside, and whether it was done.
 

@@ -65,7 +65,10 @@ class Batch:
         rows = slice(start, stop)
         first = self.first_row + start
         return replace(
-            self, first_row=first, X=take_rows(self.X, rows), index=self.index[rows]
+            self,
+            first_row=first,
+            X=take_rows(self.X, rows),
+            index=self.index[rows],
         )
 
     def __str__(self) -> str:
@@ -138,7 +141,8 @@ class Wanted:
             if isinstance(table, pd.DataFrame):
                 table = pa.Table.from_pandas(table, preserve_index=False)
             return nw.from_arrow(
-                table, backend=nw.get_native_namespace(self.like)
+                table,
+                backend=nw.get_native_namespace(self.like),
             ).to_native()
         return (
             table

@@ -116,7 +116,9 @@ class LinearCurve(TermsCurve):
         self.coef: NDArray[np.float64] = np.asarray(coef, dtype=np.float64)
         self.intercept = float(intercept)
         super().__init__(
-            LinearTerms(self.coef[:, None], [intercept]), outputs, constant
+            LinearTerms(self.coef[:, None], [intercept]),
+            outputs,
+            constant,
         )
 
     def of_columns(self, matrix: Any, shift: Any) -> Self:

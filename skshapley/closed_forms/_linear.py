@@ -145,7 +145,9 @@ class Monomials(ProductForm):
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Monomials":
         """Return linear combinations of the outputs."""
         return Monomials(
-            self.powers, self.coef @ matrix, self.constant @ matrix + constant
+            self.powers,
+            self.coef @ matrix,
+            self.constant @ matrix + constant,
         )
 
     def _products(self, rows, terms, owners, n) -> NDArray[np.float64]:
@@ -262,7 +264,8 @@ def _codes(X: Any) -> NDArray[np.intp]:
 
 
 def _at(
-    codes: NDArray[np.intp], columns: tuple[int, ...]
+    codes: NDArray[np.intp],
+    columns: tuple[int, ...],
 ) -> tuple[NDArray[np.intp], ...]:
     """Return the positions of codes ``(..., D)`` in the table of some columns."""
     return tuple(codes[..., column] for column in columns)

@@ -129,7 +129,11 @@ class ProductForm(ClosedForm):
 
     @abstractmethod
     def _products(
-        self, rows: Any, terms: slice, owners: Any, n: int
+        self,
+        rows: Any,
+        terms: slice,
+        owners: Any,
+        n: int,
     ) -> NDArray[np.float64]:
         """Return the product of the factors of each owner's columns, ``(n, r, T')``."""
 
@@ -200,7 +204,8 @@ class ProductForm(ClosedForm):
         # Blocks fit into the cache, unless numpy's calls would then cost more than the
         # arithmetic.
         room = min(
-            working_bytes(BLOCK_SHARE), max(CACHE_BYTES, LEAST_LENGTH * bytes_each)
+            working_bytes(BLOCK_SHARE),
+            max(CACHE_BYTES, LEAST_LENGTH * bytes_each),
         )
         most = max(1, int(room // bytes_each))
         n_terms = len(self._weights_of_terms)
@@ -255,7 +260,12 @@ class ProductKernels(ProductForm):
     label = "product kernels"
 
     def __init__(
-        self, centres: Any, scale: Any, coef: Any, constant: Any, power: int = 2
+        self,
+        centres: Any,
+        scale: Any,
+        coef: Any,
+        constant: Any,
+        power: int = 2,
     ) -> None:
         self.centres = np.asarray(centres, dtype=np.float64)
         self.scale = np.asarray(scale, dtype=np.float64)

@@ -224,7 +224,9 @@ class Sum(ClosedForm):
         return self._sum(lambda form, table: form.references(table, rows), X)
 
     def _sum(
-        self, of: Callable[..., NDArray[np.float64]], X: Any
+        self,
+        of: Callable[..., NDArray[np.float64]],
+        X: Any,
     ) -> NDArray[np.float64]:
         return sum(of(part.form, part(X)) for part in self.parts)  # type: ignore[return-value]
 

@@ -275,12 +275,19 @@ class LinearLeaves(ClosedForm):
             self.slopes_.append(_Slope(column, lowest, away.sum(), present, absent))
             constants = constants + lowest * slope
         self.plain_ = self._fitted(
-            replace(plain, value=constants), rows, self.weights_, players
+            replace(plain, value=constants),
+            rows,
+            self.weights_,
+            players,
         )
         return super()._fit()
 
     def _fitted(
-        self, trees: TreeEnsemble, rows: Any, weights: Any, owners: Any
+        self,
+        trees: TreeEnsemble,
+        rows: Any,
+        weights: Any,
+        owners: Any,
     ) -> Trees:
         form = Trees(trees)
         form.set_index(self.index)
@@ -316,7 +323,9 @@ class LinearLeaves(ClosedForm):
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""
         return self._sum(
-            X, lambda form, rows: form.pairs(rows, index), lambda slope: slope.mean
+            X,
+            lambda form, rows: form.pairs(rows, index),
+            lambda slope: slope.mean,
         )
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:

@@ -91,7 +91,8 @@ def _waves_for(start, steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def shrunk(
-    start: NDArray[np.float64], steps: NDArray[np.float64]
+    start: NDArray[np.float64],
+    steps: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Scale down the largest steps ``(b, p)`` so that the rest can offset them.
 
@@ -122,7 +123,9 @@ def shrunk(
 
 
 def logistic_values(
-    start: NDArray[np.float64], steps: NDArray[np.float64], index: Index = SHAPLEY
+    start: NDArray[np.float64],
+    steps: NDArray[np.float64],
+    index: Index = SHAPLEY,
 ) -> NDArray[np.float64]:
     """Return the values of the players of b games, ``(b, p)``.
 
@@ -156,7 +159,12 @@ def logistic_values(
         active = slice(0, max(1, widths[games[-1]]))
         active_steps = packed[games, active]
         values[games[:, None], order[games, active]] = _values(
-            start[games], active_steps, frequencies, shares, index, nodes
+            start[games],
+            active_steps,
+            frequencies,
+            shares,
+            index,
+            nodes,
         )
     return values
 
@@ -187,7 +195,9 @@ def coalition_weights(p: int, index: Index) -> NDArray[np.float64]:
 
 
 def logistic_pairs(
-    start: NDArray[np.float64], steps: NDArray[np.float64], index: Index = SHAPLEY
+    start: NDArray[np.float64],
+    steps: NDArray[np.float64],
+    index: Index = SHAPLEY,
 ) -> NDArray[np.float64]:
     """Return the interactions of all pairs of players of b games, ``(b, p, p)``."""
     steps = shrunk(start, steps)
@@ -226,7 +236,8 @@ def _terms(start, steps, frequencies, shares) -> tuple[NDArray[np.complex128], A
 
 
 def _powers(
-    t: NDArray[np.float64], frequencies: NDArray[np.float64]
+    t: NDArray[np.float64],
+    frequencies: NDArray[np.float64],
 ) -> NDArray[np.complex128]:
     """Return exp(1j * frequency * t), ``(..., T, b)`` of t ``(..., b)``.
 

@@ -142,7 +142,8 @@ class Comparison:
     def prediction_difference(self) -> float | np.ndarray:
         """Mean prediction of the second minus the first; ``(k,)`` for several outputs."""
         of_predictions = slice(
-            -1 if self.output_names is None else -len(self.output_names), None
+            -1 if self.output_names is None else -len(self.output_names),
+            None,
         )
         change = self._change(of_predictions).values * self.unit[of_predictions]
         return float(change[0]) if self.output_names is None else change
@@ -231,7 +232,8 @@ class Comparison:
         if self.output_names is not None:
             levels = [names, self.output_names]
             index = pd.MultiIndex.from_product(
-                levels, names=["feature", "output"]
+                levels,
+                names=["feature", "output"],
             ).swaplevel()
         return self._differences(slice(start, start + len(index)), index)
 
@@ -418,11 +420,14 @@ def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
     inputs, names = _inputs(explanation.data)
     least = max(1, int(np.ceil(LEAST_SHARE * len(explanation))))
     tree = DecisionTreeRegressor(
-        max_leaf_nodes=n_cohorts, min_samples_leaf=least, random_state=0
+        max_leaf_nodes=n_cohorts,
+        min_samples_leaf=least,
+        random_state=0,
     ).fit(inputs, flat(explanation.values))
     rules = _rules(tree.tree_, names, 0, {})
     return pd.Series(
-        [rules[leaf] for leaf in tree.apply(inputs)], index=explanation.index
+        [rules[leaf] for leaf in tree.apply(inputs)],
+        index=explanation.index,
     )
 
 
@@ -446,7 +451,10 @@ def _inputs(data: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str, object]]]:
 
 
 def _rules(
-    tree: Any, names: list[tuple[str, object]], node: int, bounds: dict[tuple, str]
+    tree: Any,
+    names: list[tuple[str, object]],
+    node: int,
+    bounds: dict[tuple, str],
 ) -> dict[int, str]:
     """Return the rule of each leaf below a node, with only the last bounds of each number."""
     left = tree.children_left[node]

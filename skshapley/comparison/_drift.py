@@ -166,7 +166,9 @@ def drift(
     centre = np.average([parts[label][1] for label in base], axis=0, weights=weights)
     later = [label for label in parts if label not in base and len(parts[label][0])]
     critical, errors = limits_of_changes(
-        limits, [parts[label][0] for label in later], confidence
+        limits,
+        [parts[label][0] for label in later],
+        confidence,
     )
     errors_of = dict(zip(later, errors, strict=True))
     spread = limits.std(axis=0, ddof=1) if len(limits) > 1 else np.nan

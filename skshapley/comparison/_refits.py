@@ -53,7 +53,10 @@ class SumOfSquares:
 
     @classmethod
     def of(
-        cls, squares: np.ndarray, grams: np.ndarray, n_refits: tuple[int, int]
+        cls,
+        squares: np.ndarray,
+        grams: np.ndarray,
+        n_refits: tuple[int, int],
     ) -> Self:
         """Return the sums with their distribution.
 
@@ -188,7 +191,11 @@ class RefitComparison:
         return table
 
     def _table(
-        self, squares: np.ndarray, grams: np.ndarray, index: pd.Index, level: float
+        self,
+        squares: np.ndarray,
+        grams: np.ndarray,
+        index: pd.Index,
+        level: float,
     ) -> pd.DataFrame:
         """Return roots of sums of squares with their limits and p-values."""
         refits: Any = self.first.refit_values, self.second.refit_values

@@ -41,7 +41,8 @@ INSTEAD = {
 
 
 def _method(
-    name: str, make: Callable[Concatenate[Any, P], R]
+    name: str,
+    make: Callable[Concatenate[Any, P], R],
 ) -> Callable[Concatenate["PlotAccessor", P], R]:
     """Return the `from_explanation` of a display as a method of the accessor.
 

@@ -158,7 +158,9 @@ class BarDisplay(ByRow, Display):
         style.zero_line(ax)
         if len(cohorts):
             style.legend_above(
-                ax, [Patch(color=colour) for colour in style.COLOURS[:n]], cohorts
+                ax,
+                [Patch(color=colour) for colour in style.COLOURS[:n]],
+                cohorts,
             )
         for place, (_, part) in enumerate(
             self.table.groupby("cohort", sort=False, dropna=False)
@@ -183,7 +185,13 @@ class BarDisplay(ByRow, Display):
                 ]
                 reach = end + np.copysign(np.fmax(half, wider), value)
                 style.write_numbers(
-                    ax, reach, y, texts, value, n_bars * len(y), both=self.local
+                    ax,
+                    reach,
+                    y,
+                    texts,
+                    value,
+                    n_bars * len(y),
+                    both=self.local,
                 )
             # Each part of a stack begins at the end of the earlier parts.
             start = end if self.stacked else 0.0
@@ -209,7 +217,9 @@ def _stacked_table(explanation, max_features) -> pd.DataFrame:
     table = bars.melt(var_name="cohort", ignore_index=False).rename_axis("feature")
     columns = ["cohort", "feature", "data", "value", "standard_error", "refit_error"]
     return table.reset_index().assign(
-        data=None, standard_error=np.nan, refit_error=np.nan
+        data=None,
+        standard_error=np.nan,
+        refit_error=np.nan,
     )[columns]
 
 

@@ -70,7 +70,14 @@ class HeatMapDisplay(Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, shape, row=None, *, output=None, image=None, ax=None
+        cls,
+        explanation,
+        shape,
+        row=None,
+        *,
+        output=None,
+        image=None,
+        ax=None,
     ) -> Self | SmallMultiples:
         """Draw the attributions of one row.
 
@@ -125,7 +132,12 @@ class HeatMapDisplay(Display):
             return cls(table, labels, below, response_name(shown))
 
         return cls._of_outputs(
-            explanation, make, output=output, ax=ax, row=row, needs_row=True
+            explanation,
+            make,
+            output=output,
+            ax=ax,
+            row=row,
+            needs_row=True,
         )
 
     def _size(self, alone) -> tuple[float, float]:
@@ -184,7 +196,8 @@ def _checked_labels(owner, shape, p) -> NDArray[np.intp]:
     if np.ndim(shape) == 2:
         labels = np.asarray(shape)
         if labels.dtype.kind not in "iu" or not np.array_equal(
-            np.unique(labels), np.arange(p)
+            np.unique(labels),
+            np.arange(p),
         ):
             raise ValueError(
                 f"{owner} got labels of shape {labels.shape} for {p} players: pass "
@@ -282,7 +295,13 @@ class InteractionsDisplay(Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, row=None, *, output=None, max_features=8, ax=None
+        cls,
+        explanation,
+        row=None,
+        *,
+        output=None,
+        max_features=8,
+        ax=None,
     ) -> Self | SmallMultiples:
         """Draw the interactions of a row, or their mean sizes.
 
@@ -321,7 +340,12 @@ class InteractionsDisplay(Display):
             return cls(table, response_name(shown), title)
 
         return cls._of_outputs(
-            explanation, make, output=output, ax=ax, row=row, max_features=max_features
+            explanation,
+            make,
+            output=output,
+            ax=ax,
+            row=row,
+            max_features=max_features,
         )
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
@@ -390,7 +414,11 @@ def _write_cells(ax, n, values, half, limit) -> None:
     height = style.row_in_points(ax, n)
     size = min(8.0, width / (style.DIGIT * letters), height / 2.2)
     for i, j, text, value, error in zip(
-        *np.tril_indices(n), texts, values, half, strict=True
+        *np.tril_indices(n),
+        texts,
+        values,
+        half,
+        strict=True,
     ):
         # White is legible on the dark end of the colours, above three quarters of the
         # limit.

@@ -105,7 +105,8 @@ def adding_up(explanation) -> Explanation:
     if remainder is None:
         return explanation
     return replace(
-        with_players(explanation, [LEFT_OUT], remainder[:, None]), others=None
+        with_players(explanation, [LEFT_OUT], remainder[:, None]),
+        others=None,
     )
 
 
@@ -152,7 +153,8 @@ def with_players(explanation, names, values, errors=np.nan) -> Explanation:
         **parts,
         data=pd.concat([explanation.data, data], axis=1),
         feature_names=np.append(
-            explanation.feature_names, np.array(names, dtype=object)
+            explanation.feature_names,
+            np.array(names, dtype=object),
         ),
         interactions=None,
     )

@@ -73,7 +73,13 @@ class ConvergenceDisplay(ByFeature):
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, *, budgets, background=None, **kwargs
+        cls,
+        estimator,
+        X,
+        *,
+        budgets,
+        background=None,
+        **kwargs,
     ) -> Self | SmallMultiples:
         """Explain rows with growing budgets, and draw the attributions of one of them.
 
@@ -110,7 +116,13 @@ class ConvergenceDisplay(ByFeature):
 
     @classmethod
     def from_explanations(
-        cls, explanations, *, row=None, output=None, max_features=4, axes=None
+        cls,
+        explanations,
+        *,
+        row=None,
+        output=None,
+        max_features=4,
+        axes=None,
     ) -> Self | SmallMultiples:
         """Draw explanations of growing budgets.
 
@@ -169,7 +181,8 @@ class ConvergenceDisplay(ByFeature):
             names = fold(end, max_features).feature_names[:max_features].tolist()
             points = [
                 row_table(e[:, names]).assign(
-                    method=name, n_model_rows=e.n_model_rows[0]
+                    method=name,
+                    n_model_rows=e.n_model_rows[0],
                 )
                 for name, series in single_rows.items()
                 for e in series
@@ -190,7 +203,9 @@ class ConvergenceDisplay(ByFeature):
             ax.locator_params(axis="x", nbins=4)
             letters = style.letters_within(ax)
             ax.set_title(
-                shorten(feature, letters), fontsize=style.tick_size(), parse_math=False
+                shorten(feature, letters),
+                fontsize=style.tick_size(),
+                parse_math=False,
             )
         banded = self.table["standard_error"].notna().any()
         what = f"attribution ({self.response})" + (" and 95 % band" if banded else "")
@@ -249,7 +264,13 @@ class ControlChartDisplay(ByFeature):
 
     @classmethod
     def from_drift(
-        cls, drift, *, features=None, output=None, max_features=6, ax=None
+        cls,
+        drift,
+        *,
+        features=None,
+        output=None,
+        max_features=6,
+        ax=None,
     ) -> Self | SmallMultiples:
         """Draw a drift.
 
@@ -277,7 +298,9 @@ class ControlChartDisplay(ByFeature):
             For an invalid feature, output, max_features or ax.
         """
         check_values(
-            cls.__name__, {"max_features": max_features, "ax": ax}, cls._constraints
+            cls.__name__,
+            {"max_features": max_features, "ax": ax},
+            cls._constraints,
         )
         table = drift.to_frame()
         all_features = pd.unique(table["feature"]).tolist()
@@ -293,7 +316,8 @@ class ControlChartDisplay(ByFeature):
             part = table if name is None else table[table["output"] == name]
             selection = features or _farthest(part)[:max_features]
             return cls(
-                part[part["feature"].isin(selection)].reset_index(drop=True), label
+                part[part["feature"].isin(selection)].reset_index(drop=True),
+                label,
             )
 
         return by_output(
@@ -407,7 +431,12 @@ class MaskingCurveDisplay(Drawn):
 
     @classmethod
     def from_curves(
-        cls, curves, *, kind="deletion", response="log-odds", ax=None
+        cls,
+        curves,
+        *,
+        kind="deletion",
+        response="log-odds",
+        ax=None,
     ) -> Self:
         """Draw the curves of some methods.
 
@@ -462,7 +491,8 @@ class MaskingCurveDisplay(Drawn):
         options = {"output": "predicted"} if several else {}
         explainer = explainer_of(cls.__name__, estimator, background, **options)
         return cls.from_curves(
-            masking_curve(explainer, explainer.explain(X), X), **kwargs
+            masking_curve(explainer, explainer.explain(X), X),
+            **kwargs,
         )
 
     def _size(self, alone) -> tuple[float, float]:
@@ -471,7 +501,8 @@ class MaskingCurveDisplay(Drawn):
     def _draw(self, ax) -> None:
         style.settle(ax)
         table = self.table.assign(
-            percent=100 * self.table["fraction"], value=self.table["mean"]
+            percent=100 * self.table["fraction"],
+            value=self.table["mean"],
         )
         lines = style.curves(ax, table, "percent", "method")
         ax.axhline(0, color=style.ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
@@ -518,7 +549,12 @@ class OverOutputsDisplay(Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, row=None, *, max_features=6, ax=None
+        cls,
+        explanation,
+        row=None,
+        *,
+        max_features=6,
+        ax=None,
     ) -> Self:
         """Draw the attributions of one row, or the importances over all rows.
 
@@ -543,7 +579,12 @@ class OverOutputsDisplay(Display):
             For outputs that are not numbers, or an invalid row, max_features or ax.
         """
         check_drawing(
-            cls, explanation, output=None, row=row, max_features=max_features, ax=ax
+            cls,
+            explanation,
+            output=None,
+            row=row,
+            max_features=max_features,
+            ax=ax,
         )
         if numbers_of_outputs(explanation) is None:
             raise ValueError(

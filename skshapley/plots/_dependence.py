@@ -91,7 +91,12 @@ class DependenceDisplay(ByFeature, Display):
     _scale = "y"
 
     def __init__(
-        self, table, ticks, legends, response="response", kind="attribution"
+        self,
+        table,
+        ticks,
+        legends,
+        response="response",
+        kind="attribution",
     ) -> None:
         super().__init__(table, response)
         self.ticks = ticks
@@ -187,7 +192,10 @@ class DependenceDisplay(ByFeature, Display):
                         errors_of(pairs)[:, column, partner_column],
                     )
                 table, ticks[feature], legends[feature] = _points(
-                    chosen, column, partner_name, *numbers
+                    chosen,
+                    column,
+                    partner_name,
+                    *numbers,
                 )
                 tables.append(table)
             table = pd.concat(tables, ignore_index=True)
@@ -318,7 +326,11 @@ def _histogram(ax, x, ticks) -> None:
 
 
 def _points(
-    explanation, column, partner, value, error
+    explanation,
+    column,
+    partner,
+    value,
+    error,
 ) -> tuple[pd.DataFrame, dict[float, str], list[str]]:
     """Return the points of one feature, the ticks of its axis, and the legend of its partner."""
     data = explanation.data.iloc[:, column]

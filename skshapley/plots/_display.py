@@ -121,7 +121,8 @@ class Drawn(Hinting, ABC):
         frame = self.frame()
         response = getattr(self, "response", "response")
         features = counted(
-            pd.Series(frame.get("feature", frame.index)).nunique(), "feature"
+            pd.Series(frame.get("feature", frame.index)).nunique(),
+            "feature",
         )
         subject = "" if response == "response" else f" of the {response}"
         hint = ".figure_ is the picture, .frame() its data"
@@ -143,7 +144,10 @@ class Drawn(Hinting, ABC):
     def _panels(self, axes) -> "list[Axes]":
         """Return the given axes, as a list, or new ones."""
         return style.panels(
-            axes, self._n_axes, type(self).__name__, self._size(alone=True)
+            axes,
+            self._n_axes,
+            type(self).__name__,
+            self._size(alone=True),
         )
 
 
@@ -207,7 +211,15 @@ class Display(Drawn):
 
     @classmethod
     def _of_outputs(
-        cls, explanation, make, *, output, ax, row=None, needs_row=False, **given
+        cls,
+        explanation,
+        make,
+        *,
+        output,
+        ax,
+        row=None,
+        needs_row=False,
+        **given,
     ) -> "Self | SmallMultiples":
         """Check the arguments, and draw the display of each output, for one row or all.
 
@@ -226,19 +238,33 @@ class Display(Drawn):
             The other arguments to check.
         """
         check_drawing(
-            cls, explanation, output=output, one_row=needs_row, row=row, ax=ax, **given
+            cls,
+            explanation,
+            output=output,
+            one_row=needs_row,
+            row=row,
+            ax=ax,
+            **given,
         )
         rows = one_row(explanation, row)
         drawn = rows if output is None else rows.output(output)
         # One order of the features for all outputs
         sizes = overall_sizes(drawn)
         return by_output(
-            rows, output, ax, lambda name: make(one_output(rows, name), sizes)
+            rows,
+            output,
+            ax,
+            lambda name: make(one_output(rows, name), sizes),
         )
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, *, background=None, **kwargs
+        cls,
+        estimator,
+        X,
+        *,
+        background=None,
+        **kwargs,
     ) -> "Self | SmallMultiples":
         """Explain rows and draw their explanation.
 
@@ -266,7 +292,10 @@ class Display(Drawn):
         # before the model is called
         check_values(cls.__name__, kwargs, cls._constraints)
         explainer = explainer_of(
-            cls.__name__, estimator, background, **cls._explainer_options
+            cls.__name__,
+            estimator,
+            background,
+            **cls._explainer_options,
         )
         return cls.from_explanation(explainer.explain(X), **kwargs)
 
@@ -354,11 +383,17 @@ class SmallMultiples(Drawn):
         owner = type(self._first).__name__
         n_together = n_axes if n_axes > 1 else None
         panels = style.panels(
-            axes, n_axes * len(self.displays), owner, self._size(False), n_together
+            axes,
+            n_axes * len(self.displays),
+            owner,
+            self._size(False),
+            n_together,
         )
         if axes is None and self.note:
             panels[0].figure.suptitle(
-                self.note, fontsize=style.tick_size(), parse_math=False
+                self.note,
+                fontsize=style.tick_size(),
+                parse_math=False,
             )
         return panels
 
@@ -391,7 +426,11 @@ Made = TypeVar("Made", bound=Drawn)
 
 
 def by_output(
-    explanation, output, ax, make: Callable[[Any], Made], strength=strengths
+    explanation,
+    output,
+    ax,
+    make: Callable[[Any], Made],
+    strength=strengths,
 ) -> Made | SmallMultiples:
     """Draw the display of one output; None draws all or the strongest outputs.
 

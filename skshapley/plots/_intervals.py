@@ -63,7 +63,12 @@ class ImportanceDisplay(ByRow, Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, *, output=None, max_features=20, ax=None
+        cls,
+        explanation,
+        *,
+        output=None,
+        max_features=20,
+        ax=None,
     ) -> Self | SmallMultiples:
         """Draw mean absolute attributions, as `Explanation.importance` with a confidence of 95 %.
 
@@ -97,12 +102,21 @@ class ImportanceDisplay(ByRow, Display):
             return cls(_table(table, None)[:max_features], label)
 
         return cls._of_outputs(
-            explanation, make, output=output, ax=ax, max_features=max_features
+            explanation,
+            make,
+            output=output,
+            ax=ax,
+            max_features=max_features,
         )
 
     @classmethod
     def from_importance(
-        cls, importance, *, alpha=0.05, max_features=20, ax=None
+        cls,
+        importance,
+        *,
+        alpha=0.05,
+        max_features=20,
+        ax=None,
     ) -> Self:
         """Draw SAGE values, and mark those significantly above zero.
 
@@ -159,12 +173,15 @@ class ImportanceDisplay(ByRow, Display):
             For an invalid max_features or ax.
         """
         check_values(
-            cls.__name__, {"max_features": max_features, "ax": ax}, cls._constraints
+            cls.__name__,
+            {"max_features": max_features, "ax": ax},
+            cls._constraints,
         )
         table = selector.to_frame()
         half = HALF_WIDTH * table["standard_error"]
         table = table.assign(
-            low=table["importance"] - half, high=table["importance"] + half
+            low=table["importance"] - half,
+            high=table["importance"] + half,
         )
         table = _table(table, table["selected"])[:max_features]
         return cls(table, "gain out of fold, with 95 % interval").plot(ax)
@@ -259,7 +276,13 @@ class DumbbellDisplay(ByRow):
 
     @classmethod
     def from_comparison(
-        cls, comparison, *, kind="importance", output=None, max_features=10, ax=None
+        cls,
+        comparison,
+        *,
+        kind="importance",
+        output=None,
+        max_features=10,
+        ax=None,
     ) -> Self | SmallMultiples:
         """Draw a comparison.
 
@@ -324,11 +347,21 @@ class DumbbellDisplay(ByRow):
             zorder=2,
         )
         style.interval_bars(
-            ax, second, first + self.table["low"], first + self.table["high"], rows
+            ax,
+            second,
+            first + self.table["low"],
+            first + self.table["high"],
+            rows,
         )
         for values, colour in ((first, style.COLOURS[0]), (second, style.COLOURS[1])):
             ax.scatter(
-                values, rows, s=46, color=colour, alpha=alphas, linewidth=0, zorder=5
+                values,
+                rows,
+                s=46,
+                color=colour,
+                alpha=alphas,
+                linewidth=0,
+                zorder=5,
             )
             # Empty points for the legend: those in the picture may be pale.
             handles.append(ax.scatter([], [], s=46, color=colour))
@@ -342,7 +375,8 @@ def _differences(differences, comparison) -> pd.DataFrame:
     first, second = comparison.names
     columns = ["difference", "low", "high", "p_adjusted"]
     table = of_features[[first, second, *columns]].set_axis(
-        ["first", "second", *columns], axis=1
+        ["first", "second", *columns],
+        axis=1,
     )
     return table.rename_axis("feature").reset_index()
 
@@ -396,7 +430,12 @@ class RefitComparisonDisplay(ByRow):
 
     @classmethod
     def from_comparison(
-        cls, comparison, *, output=None, max_features=10, ax=None
+        cls,
+        comparison,
+        *,
+        output=None,
+        max_features=10,
+        ax=None,
     ) -> Self | SmallMultiples:
         """Draw a comparison of two models with refits.
 
@@ -421,7 +460,9 @@ class RefitComparisonDisplay(ByRow):
             For an invalid output, max_features or ax.
         """
         check_values(
-            cls.__name__, {"max_features": max_features, "ax": ax}, cls._constraints
+            cls.__name__,
+            {"max_features": max_features, "ax": ax},
+            cls._constraints,
         )
         check_output(cls.__name__, comparison, output)
         whole = comparison.to_frame(confidence=LEVEL)

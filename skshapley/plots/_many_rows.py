@@ -71,7 +71,12 @@ class BeeswarmDisplay(ByRow, Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, *, output=None, max_features=10, ax=None
+        cls,
+        explanation,
+        *,
+        output=None,
+        max_features=10,
+        ax=None,
     ) -> Self | SmallMultiples:
         """Draw the attributions of all rows.
 
@@ -102,7 +107,11 @@ class BeeswarmDisplay(ByRow, Display):
             return cls(_by_feature(folded), response_name(shown))
 
         return cls._of_outputs(
-            explanation, make, output=output, ax=ax, max_features=max_features
+            explanation,
+            make,
+            output=output,
+            ax=ax,
+            max_features=max_features,
         )
 
     def frame(self) -> pd.DataFrame:
@@ -209,7 +218,11 @@ class MatrixDisplay(ByRow, Display):
     _row_height = 1.3
 
     def __init__(
-        self, values, standard_errors, predictions, response="response"
+        self,
+        values,
+        standard_errors,
+        predictions,
+        response="response",
     ) -> None:
         self.values = values
         self.standard_errors = standard_errors
@@ -218,7 +231,12 @@ class MatrixDisplay(ByRow, Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, *, output=None, max_features=10, ax=None
+        cls,
+        explanation,
+        *,
+        output=None,
+        max_features=10,
+        ax=None,
     ) -> Self | SmallMultiples:
         """Draw all attributions.
 
@@ -251,13 +269,19 @@ class MatrixDisplay(ByRow, Display):
             columns = folded.index[order]
             values = pd.DataFrame(folded.values[order].T, folded.feature_names, columns)
             errors = pd.DataFrame(
-                errors_of(folded)[order].T, folded.feature_names, columns
+                errors_of(folded)[order].T,
+                folded.feature_names,
+                columns,
             )
             predictions = pd.Series(folded.predictions[order], columns)
             return cls(values, errors, predictions, response_name(folded))
 
         return cls._of_outputs(
-            explanation, make, output=output, ax=ax, max_features=max_features
+            explanation,
+            make,
+            output=output,
+            ax=ax,
+            max_features=max_features,
         )
 
     def frame(self) -> pd.DataFrame:
@@ -305,7 +329,11 @@ class MatrixDisplay(ByRow, Display):
         top.set_yticks(ends, [number(end, scale=np.abs(ends).max()) for end in ends])
         top.margins(y=0.25)  # for the upper number
         top.set_ylabel(
-            "prediction", rotation=0, ha="right", va="center", size=style.tick_size()
+            "prediction",
+            rotation=0,
+            ha="right",
+            va="center",
+            size=style.tick_size(),
         )
         top.spines[["top", "right", "bottom"]].set_visible(False)
         ax.set_xlim(-0.5, r - 0.5)
@@ -377,7 +405,12 @@ class DecisionDisplay(ByRow, Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, *, output=None, max_features=20, ax=None
+        cls,
+        explanation,
+        *,
+        output=None,
+        max_features=20,
+        ax=None,
     ) -> Self | SmallMultiples:
         """Draw the paths of all rows.
 
@@ -407,12 +440,17 @@ class DecisionDisplay(ByRow, Display):
             folded = closed(fold(folded, max_features, sizes))
             table = points(folded)[["row", "feature", "value", "standard_error"]]
             table["base_value"] = np.repeat(
-                folded.base_values, len(folded.feature_names)
+                folded.base_values,
+                len(folded.feature_names),
             )
             return cls(table, response_name(folded))
 
         return cls._of_outputs(
-            explanation, make, output=output, ax=ax, max_features=max_features
+            explanation,
+            make,
+            output=output,
+            ax=ax,
+            max_features=max_features,
         )
 
     def frame(self) -> pd.DataFrame:
@@ -458,7 +496,13 @@ class DecisionDisplay(ByRow, Display):
         of_rows = np.repeat(lines.to_rgba(paths[:, 0]), ends.shape[1], axis=0)
         opacity = faintness(len(paths))
         style.point_intervals(
-            ax, ends.ravel(), at_heights.ravel(), half, of_rows, opacity, width=3.0
+            ax,
+            ends.ravel(),
+            at_heights.ravel(),
+            half,
+            of_rows,
+            opacity,
+            width=3.0,
         )
         lines.set_alpha(None)
         style.colour_bar(ax, lines, self._said)

@@ -141,7 +141,10 @@ def _explained(value, own, candidates, bins) -> tuple[NDArray[np.float64], float
         joint = z.T @ y
         squares = (z**2).sum(axis=0)
         explained += np.divide(
-            joint**2, squares, out=np.zeros(len(joint)), where=squares > 0
+            joint**2,
+            squares,
+            out=np.zeros(len(joint)),
+            where=squares > 0,
         )
         residual += y @ y / len(value)
     return explained, residual, len(labels)

@@ -34,7 +34,8 @@ def faintness(n: int) -> float:
 
 
 def keyed(
-    column, most: int = len(style.COLOURS)
+    column,
+    most: int = len(style.COLOURS),
 ) -> tuple[NDArray[np.float64], list[str]] | None:
     """Return the number of each value's category, ``(r,)``, and the texts of the categories.
 
@@ -64,7 +65,9 @@ def keyed(
     # Stable, so that equally frequent categories keep their order.
     frequent = np.sort(np.argsort(counts, kind="stable")[: most - 1])
     shared = np.where(
-        np.isin(codes, frequent), np.searchsorted(frequent, codes), most - 1.0
+        np.isin(codes, frequent),
+        np.searchsorted(frequent, codes),
+        most - 1.0,
     )
     remainder = f"{len(groups) - most + 1}{OTHERS}"
     return np.where(np.isnan(codes), np.nan, shared), [
@@ -138,7 +141,9 @@ def places(data: pd.Series, value: np.ndarray) -> tuple[NDArray[np.float64], Tic
 
 
 def _on_a_scale(
-    data: pd.Series, value: np.ndarray, missing: np.ndarray
+    data: pd.Series,
+    value: np.ndarray,
+    missing: np.ndarray,
 ) -> tuple[NDArray[np.float64], Ticks]:
     numbers = ordered_numbers(data)
     finite = np.isfinite(numbers)  # infinite values have no position
@@ -164,7 +169,8 @@ def _on_a_scale(
         from matplotlib.ticker import MaxNLocator
 
         at = MaxNLocator(5, integer=bool((distinct % 1 == 0).all())).tick_values(
-            low, high
+            low,
+            high,
         )
         at = at[(at >= low) & (at <= high)]
     ticks = {aside: MISSING} if missing.any() else {}

@@ -66,7 +66,12 @@ class SentenceDisplay(Display):
 
     @classmethod
     def from_explanation(
-        cls, explanation, row=None, *, output=None, ax=None
+        cls,
+        explanation,
+        row=None,
+        *,
+        output=None,
+        ax=None,
     ) -> Self | SmallMultiples:
         """Draw the tokens of one row.
 
@@ -102,18 +107,27 @@ class SentenceDisplay(Display):
                 drop=True
             )
             return cls(
-                table.assign(token=table["token"].map(str)), response_name(shown)
+                table.assign(token=table["token"].map(str)),
+                response_name(shown),
             )
 
         return cls._of_outputs(
-            explanation, make, output=output, ax=ax, row=row, needs_row=True
+            explanation,
+            make,
+            output=output,
+            ax=ax,
+            row=row,
+            needs_row=True,
         )
 
     def html(self) -> str:
         """Return the text as HTML, with a span for each token and its attribution as a tooltip."""
         spans = []
         for token, value, colour in zip(
-            self.table["token"], self.table["value"], self._colours(), strict=True
+            self.table["token"],
+            self.table["value"],
+            self._colours(),
+            strict=True,
         ):
             word, gap = _parted(token)
             spans.append(
@@ -153,7 +167,8 @@ class SentenceDisplay(Display):
         high = self.table["value"].max()
         ends = f"{number(low, signed=True)} to {number(high, signed=True)}"
         title = fill(
-            f"attribution ({self.response}): {ends}", 2 * style.letters_within(ax)
+            f"attribution ({self.response}): {ends}",
+            2 * style.letters_within(ax),
         )
         ax.set_title(title, loc="left", color=style.ink(ax), parse_math=False)
         ax.axis("off")

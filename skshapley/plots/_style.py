@@ -58,7 +58,8 @@ def signed_colours() -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list(
-        "signed", ["#1B5E91", "#7DB3D8", "#F2F2F2", "#F0B264", "#B35F00"]
+        "signed",
+        ["#1B5E91", "#7DB3D8", "#F2F2F2", "#F0B264", "#B35F00"],
     )
 
 
@@ -150,7 +151,9 @@ def label_x(ax, text) -> None:
 def name_panel(ax, name) -> None:
     """Write the name of a feature below its panel, and leave two spines."""
     ax.set_xlabel(
-        shorten(name, letters_within(ax)), fontsize=type_size(), parse_math=False
+        shorten(name, letters_within(ax)),
+        fontsize=type_size(),
+        parse_math=False,
     )
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -180,7 +183,12 @@ def curves(ax, table, x, by) -> dict[str, Any]:
         # Line styles distinguish the lines after the colours are used up.
         styles, place = divmod(place, len(COLOURS))
         ax.fill_between(
-            part[x], part["low"], part["high"], color=COLOURS[place], alpha=0.2, lw=0
+            part[x],
+            part["low"],
+            part["high"],
+            color=COLOURS[place],
+            alpha=0.2,
+            lw=0,
         )
         (lines[name],) = ax.plot(
             part[x],
@@ -235,7 +243,10 @@ def write_names(ax, names) -> None:
     """Write the names of the rows 0, 1, ... beside the axes, in a size that fits their height."""
     # Names are literal: "$" and "_" have no special meaning.
     ax.set_yticks(
-        range(len(names)), names, fontsize=font_size(ax, len(names)), parse_math=False
+        range(len(names)),
+        names,
+        fontsize=font_size(ax, len(names)),
+        parse_math=False,
     )
 
 
@@ -354,7 +365,13 @@ def point_intervals(ax, x, y, half, colours, alpha, width=1.5) -> None:
     half = half[positive]
     colours = colours[positive]
     ax.hlines(
-        y, x - half, x + half, colors=colours, alpha=alpha, linewidth=width, zorder=2
+        y,
+        x - half,
+        x + half,
+        colors=colours,
+        alpha=alpha,
+        linewidth=width,
+        zorder=2,
     )
 
 

@@ -21,7 +21,10 @@ PREFERRED = ("log_odds", "decision_function", "log", "predict", "predict_proba")
 
 
 def check_method(
-    model: Any, method: Any, readable: Sequence[str | None], instead: str | None = None
+    model: Any,
+    method: Any,
+    readable: Sequence[str | None],
+    instead: str | None = None,
 ) -> None:
     """Raise UnreadableModelError unless the response of a model is readable.
 

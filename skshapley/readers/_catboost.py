@@ -60,7 +60,8 @@ def read_catboost(model) -> TreeEnsemble:
     bias = np.atleast_1d(np.asarray(bias, dtype=np.float64))
     columns = _Columns.of(dump["features_info"])
     by_depth = groupby(
-        dump.get("oblivious_trees", ()), lambda tree: len(tree["splits"] or ())
+        dump.get("oblivious_trees", ()),
+        lambda tree: len(tree["splits"] or ()),
     )
     trees = [
         tree
@@ -196,7 +197,8 @@ def _read_oblivious(trees, columns, scale, n_outputs) -> list[dict[str, Any]]:
 def _read_tree(root, columns, scale, n_outputs) -> dict[str, Any]:
     """Return a tree for `assemble`, parents before children."""
     left, right, questions, value, cover = zip(
-        *_nodes(root, columns, n_outputs), strict=True
+        *_nodes(root, columns, n_outputs),
+        strict=True,
     )
     feature, threshold, missing_left, category = zip(*questions, strict=True)
     place = np.arange(len(left))
@@ -284,6 +286,8 @@ def _encode(n, numbers, lookup, owner, X) -> NDArray[np.float64]:
             # A category outside all splits gets a code of its own: no comparison finds
             # it equal.
             matrix[:, column] = np.where(
-                hits.any(axis=1), hits.argmax(axis=1), hits.shape[1]
+                hits.any(axis=1),
+                hits.argmax(axis=1),
+                hits.shape[1],
             )
     return matrix

@@ -43,7 +43,11 @@ def read_sum(model) -> TreeEnsemble:
     n_classes = len(getattr(model, "classes_", ()))
     methods = {0: ("predict",), 2: ("log_odds",)}.get(n_classes, ())
     ensemble = of_estimator(
-        model, trees, model.n_outputs, single_precision=False, methods=methods
+        model,
+        trees,
+        model.n_outputs,
+        single_precision=False,
+        methods=methods,
     )
     return ensemble.combined([[-1.0], [1.0]]) if n_classes == 2 else ensemble
 
@@ -61,7 +65,8 @@ def _of_rules(model: Any, method: Any, ask: Ask) -> list[Part]:
     chains = [_chain(rule, names, factor) for rule in rules]
     slopes = np.array(model.coef[:d]) if model.include_linear else np.zeros(d)
     terms = LinearTerms(
-        factor * slopes[:, None], [factor * float(np.ravel(model.intercept)[0]) + shift]
+        factor * slopes[:, None],
+        [factor * float(np.ravel(model.intercept)[0]) + shift],
     )
     parts = [Part(terms, view_by(_winsorized, np.arange(d), d, model))]
     if chains:
@@ -118,5 +123,6 @@ def _of_conformal(model: Any, method: Any, ask: Ask) -> Form:
 
 
 MAPIE_READERS: dict[str, Reader] = dict.fromkeys(
-    ("SplitConformalRegressor", "CrossConformalRegressor"), _of_conformal
+    ("SplitConformalRegressor", "CrossConformalRegressor"),
+    _of_conformal,
 )

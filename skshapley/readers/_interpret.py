@@ -107,7 +107,10 @@ def read_machine(model: Any, method: str, ask: Ask) -> Form:
         for term, scores in zip(terms, model.term_scores_, strict=True)
     ]
     view = view_by(
-        _codes, [feature for _, feature in keys], len(model.bins_), _coding(model, keys)
+        _codes,
+        [feature for _, feature in keys],
+        len(model.bins_),
+        _coding(model, keys),
     )
     return [Part(Tables(tables, np.reshape(model.intercept_, -1)), view)]
 

@@ -64,7 +64,8 @@ def read_lightgbm(model, output=None) -> TreeEnsemble:
 
 
 def read_linear_leaves(
-    model, output=None
+    model,
+    output=None,
 ) -> tuple[TreeEnsemble, dict[int, NDArray[np.float64]]]:
     """Return the raw score of a LightGBM model with or without linear models in its leaves.
 
@@ -136,10 +137,14 @@ def read_linear_leaves(
         leaves = np.repeat(np.arange(end - len(counts), end), counts)
         columns = _numbers(fields, "leaf_features").tolist()
         for leaf, column, slope in zip(
-            leaves, columns, _numbers(fields, "leaf_coeff", np.float64), strict=True
+            leaves,
+            columns,
+            _numbers(fields, "leaf_coeff", np.float64),
+            strict=True,
         ):
             of_column = slopes.setdefault(
-                column, np.zeros((ensemble.n_nodes, n_outputs))
+                column,
+                np.zeros((ensemble.n_nodes, n_outputs)),
             )
             of_column[leaf, tree_output] = scale * slope
     return ensemble, slopes
@@ -175,7 +180,9 @@ def _read_tree(block, scale) -> dict[str, Any]:
     """Return a tree for `assemble`: its inner nodes, then its leaves, in LightGBM's order."""
     # constants of linear models, or of all rows
     value = _numbers(
-        block, "leaf_const" if "leaf_const" in block else "leaf_value", np.float64
+        block,
+        "leaf_const" if "leaf_const" in block else "leaf_value",
+        np.float64,
     )
     no_split = np.zeros(len(value), dtype=np.int64)
 

@@ -42,7 +42,8 @@ _LIBRARIES: dict[str, Mapping[str, Reader]] = {
         "XGBModel": XGBoostReader(read_xgboost, selects=True),
     },
     "lightgbm": dict.fromkeys(
-        ("Booster", "LGBMModel"), LightGBMReader(read_lightgbm, selects=True)
+        ("Booster", "LGBMModel"),
+        LightGBMReader(read_lightgbm, selects=True),
     ),
     "catboost": {"CatBoost": TreeReader(read_catboost)},
     "interpret": _interpret.READERS,
@@ -130,7 +131,9 @@ def _check_own(model: Any, method: Any, read: type, name: str) -> None:
 
 
 def read_trees(
-    model: Any, response_method: str = "raw", output: int | None = None
+    model: Any,
+    response_method: str = "raw",
+    output: int | None = None,
 ) -> TreeEnsemble:
     """Read a fitted tree model through its library's own dump.
 

@@ -45,7 +45,10 @@ def _of_machine(model: Any, method: str, ask: Ask) -> Form:
     readable = _response_of(model)
     scores = method == "score_samples" and hasattr(model, "score_samples")
     check_method(
-        model, method, [readable, "score_samples"] if scores else [readable], readable
+        model,
+        method,
+        [readable, "score_samples"] if scores else [readable],
+        readable,
     )
     if linear:
         offset = model.offset_ if scores else 0.0
@@ -88,7 +91,8 @@ def _of_ridge(model: Any, method: str, ask: Ask) -> Form:
 
 
 def _of_pairs(
-    dual: NDArray[np.float64], counts: NDArray[np.int32]
+    dual: NDArray[np.float64],
+    counts: NDArray[np.int32],
 ) -> NDArray[np.float64]:
     """Return the coefficients ``(T, pairs)`` of each pair of classes.
 

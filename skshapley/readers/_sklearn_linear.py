@@ -75,7 +75,10 @@ def coefficients(model: Any) -> NDArray[np.float64]:
 def probability(terms: LinearTerms, share: float = 1.0) -> Logistic:
     """Return a share of the probabilities of two classes, from the log-odds of the second one."""
     return Logistic(
-        terms.coef[:, 0], terms.intercept[0], [[-share, share]], [share, 0.0]
+        terms.coef[:, 0],
+        terms.intercept[0],
+        [[-share, share]],
+        [share, 0.0],
     )
 
 
@@ -230,7 +233,8 @@ READERS: dict[str, Reader] = {
     **dict.fromkeys(CENTRED, line_of),
     **dict.fromkeys(LOGISTIC + CLASSIFIERS, _of_classifier),
     **dict.fromkeys(
-        ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"), _of_glm
+        ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"),
+        _of_glm,
     ),
     **dict.fromkeys(("MultinomialNB", "ComplementNB"), _of_bayes),
     "BernoulliNB": _of_flags,

@@ -64,7 +64,8 @@ def _members(model: Any, method: str, ask: Ask) -> list[ClosedForm]:
 
 
 def _curve_of(
-    form: ClosedForm, curve: Callable[[LinearTerms], ClosedForm]
+    form: ClosedForm,
+    curve: Callable[[LinearTerms], ClosedForm],
 ) -> ClosedForm | None:
     """Return a curve of linear terms, possibly on columns of a pipeline; else None."""
     if isinstance(form, LinearTerms):
@@ -155,7 +156,9 @@ def _scaled(steps: list[tuple[str, Any]], form: ClosedForm) -> LinearTerms:
 def _is_affine(transformer: Any) -> bool:
     """Return whether a transformer, and its inverse, is affine in each column."""
     return type(transformer).__name__ in AFFINE and not getattr(
-        transformer, "clip", False
+        transformer,
+        "clip",
+        False,
     )
 
 
@@ -224,7 +227,9 @@ def _of_bagging(model: Any, method: str, ask: Ask) -> Form:
     parts = []
     share = 1 / len(model.estimators_)
     for member, columns in zip(
-        model.estimators_, model.estimators_features_, strict=True
+        model.estimators_,
+        model.estimators_features_,
+        strict=True,
     ):
         form = _member(model, member, method, ask)
         # Columns of probabilities would otherwise belong to different classes.
@@ -366,7 +371,9 @@ def _of_stacking(model: Any, method: str, ask: Ask) -> Form:
 def _of_target(model: Any, method: str, ask: Ask) -> Form:
     function: Any = getattr(model.transformer_, "inverse_func", None)
     check_method(
-        model, method, ["predict", "log"] if function is np.exp else ["predict"]
+        model,
+        method,
+        ["predict", "log"] if function is np.exp else ["predict"],
     )
     form = ask(model.regressor_, "predict")
     if method == "log":
@@ -377,7 +384,9 @@ def _of_target(model: Any, method: str, ask: Ask) -> Form:
         curve = _curve_of(
             form,
             lambda line: Exponential(
-                line.coef[:, 0], line.intercept[0], constant=constant
+                line.coef[:, 0],
+                line.intercept[0],
+                constant=constant,
             ),
         )
         if curve is not None:
@@ -389,7 +398,8 @@ def _of_target(model: Any, method: str, ask: Ask) -> Form:
 
 
 def _inverse(
-    transformer: Any, k: int
+    transformer: Any,
+    k: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the matrix and the constant of the inverse of an affine transformer of targets."""
     name = type(transformer).__name__

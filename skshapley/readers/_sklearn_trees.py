@@ -51,7 +51,11 @@ def read_forest(model) -> TreeEnsemble:
     method = "predict_proba" if classify else "predict"
     response = getattr(model, method)
     return of_estimator(
-        model, trees, n_outputs, methods=(method,), raw_response=response
+        model,
+        trees,
+        n_outputs,
+        methods=(method,),
+        raw_response=response,
     )
 
 
@@ -163,7 +167,9 @@ def read_isolation_forest(model) -> TreeEnsemble:
     whole = len(model.estimators_) * _usual_depth(np.array([model.max_samples_]))[0]
     trees = []
     for estimator, columns in zip(
-        model.estimators_, model.estimators_features_, strict=True
+        model.estimators_,
+        model.estimators_features_,
+        strict=True,
     ):
         tree = estimator.tree_
         depth = tree.compute_node_depths() - 1 + _usual_depth(tree.n_node_samples)

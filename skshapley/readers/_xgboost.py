@@ -94,7 +94,10 @@ def read_xgboost(model, output=None) -> TreeEnsemble:
     trees = [
         _read_tree(_read_ubjson(BytesIO(tree)), tree_output, weight)
         for tree, tree_output, weight in zip(
-            stored_trees[:n_trees], forest["tree_info"], weights, strict=False
+            stored_trees[:n_trees],
+            forest["tree_info"],
+            weights,
+            strict=False,
         )
         if output in (None, tree_output)
     ]
@@ -231,7 +234,8 @@ def _margin(model, X) -> np.ndarray:
     import xgboost
 
     return model.predict(
-        xgboost.DMatrix(X, enable_categorical=True), output_margin=True
+        xgboost.DMatrix(X, enable_categorical=True),
+        output_margin=True,
     )
 
 
@@ -295,7 +299,8 @@ def _linear_booster(model: Any, method: str) -> ClosedForm:
         readable.append("predict_proba")
     check_method(model, method, readable, readable[0] if readable else None)
     margin = model.predict(
-        in_model_columns(model, np.zeros((1, d))), output_margin=True
+        in_model_columns(model, np.zeros((1, d))),
+        output_margin=True,
     )
     terms = LinearTerms(weights[:d], np.reshape(margin, -1))
     return probability(terms) if method == "predict_proba" else terms

@@ -63,7 +63,8 @@ class BaselineReward(InterventionalReward):
     _constraints = {
         "transformed": Flag(),
         "baseline": Constraint(
-            is_row, "None or one row: an array, a mapping, a Series or a frame"
+            is_row,
+            "None or one row: an array, a mapping, a Series or a frame",
         ),
     }
 

@@ -207,7 +207,10 @@ def _is_covariance(value) -> bool:
     # Relative, since covariances have the squared units of the columns.
     slack = 1e-9 * np.abs(matrix).max()
     if matrix.shape[0] != matrix.shape[1] or not np.allclose(
-        matrix, matrix.T, 0, slack
+        matrix,
+        matrix.T,
+        0,
+        slack,
     ):
         return False
     return bool(np.linalg.eigvalsh(matrix).min() >= -slack)
@@ -294,7 +297,8 @@ class ConditionalReward(_TransportReward):
 
     _constraints = {
         "covariance": Constraint(
-            _is_covariance, "None or a symmetric matrix without negative eigenvalues"
+            _is_covariance,
+            "None or a symmetric matrix without negative eigenvalues",
         ),
         "link": LINK,
     }
@@ -465,7 +469,8 @@ class CausalReward(ConditionalReward):
     _constraints = {
         **ConditionalReward._constraints,
         "components": Constraint(
-            _are_components, "a list of lists of columns, causes first"
+            _are_components,
+            "a list of lists of columns, causes first",
         ),
         "confounded": Constraint(
             lambda value: np.asarray(value).dtype == bool,
@@ -474,7 +479,10 @@ class CausalReward(ConditionalReward):
     }
 
     def __init__(
-        self, components: Any, confounded: Any = False, covariance: Any = None
+        self,
+        components: Any,
+        confounded: Any = False,
+        covariance: Any = None,
     ) -> None:
         super().__init__(covariance)
         self.components = components
@@ -530,13 +538,16 @@ class NearModel(NumericModel):
         """
         present = coalitions.take(self.column_player, axis=1)
         squares = squared_distances(
-            self.correlation, present, given[:, None] - self.scores
+            self.correlation,
+            present,
+            given[:, None] - self.scores,
         )
         # constant columns do not separate rows, and are ignored
         varied = (self.scores != self.scores[0]).any(axis=0)
         squares /= np.maximum(present[:, varied].sum(axis=1), 1)[:, None]
         squares -= squares.min(
-            axis=1, keepdims=True
+            axis=1,
+            keepdims=True,
         )  # the weights of distant rows would be 0
         weights = self.weights * np.exp(squares / (-2 * self.sigma**2))
         weights /= weights.sum(axis=1, keepdims=True)

@@ -468,7 +468,9 @@ class WeightedGame(WrappedGame):
         # Every coalition keeps at least its nearest row, so no sum is empty.
         starts = np.flatnonzero(np.diff(line, prepend=-1))
         values = np.add.reduceat(
-            weights[line, reference][:, None] * outputs, starts, axis=0
+            weights[line, reference][:, None] * outputs,
+            starts,
+            axis=0,
         )
         return values.reshape(r, m, -1)
 

@@ -63,7 +63,8 @@ def learned_correlation(table, weights) -> tuple[NDArray[np.float64], float]:
     if varied.shape[1] > 1:
         # The estimate may be 0, which would leave equal columns inseparable.
         shrinkage = max(
-            shrinkage, float(ledoit_wolf_shrinkage(varied, assume_centered=True))
+            shrinkage,
+            float(ledoit_wolf_shrinkage(varied, assume_centered=True)),
         )
     return shrunk_correlation(rows.T @ rows / len(rows), shrinkage), shrinkage
 
@@ -78,7 +79,10 @@ def _scaled(table, weights) -> NDArray[np.float64]:
     """Return centred rows, scaled so that their mean product is the correlation."""
     centre, spread = location(table, weights)
     rows = np.divide(
-        table - centre, spread, out=np.zeros(table.shape), where=spread > 0
+        table - centre,
+        spread,
+        out=np.zeros(table.shape),
+        where=spread > 0,
     )
     return rows * np.sqrt(len(table) * weights)[:, None]
 
@@ -107,7 +111,8 @@ def chosen_factors(table, weights) -> tuple[int, float]:
     rows = (table - centre) / spread
     fold = np.arange(n) % FOLDS
     counts = range(
-        1, min(MOST_FACTORS, (d - 1) // 2) + 1
+        1,
+        min(MOST_FACTORS, (d - 1) // 2) + 1,
     )  # fewer than half the columns
     choices = [(count, shrinkage) for count in counts for shrinkage in SHRINKAGES]
     # Gains are kept by row: differences on the same rows vary less than likelihoods.
@@ -202,7 +207,10 @@ def moves(correlation, present, starts, gaps) -> NDArray[np.float64]:
         chunk_rows = slice(i, i + chunk)
         lines = slice(first, ends[chunk_rows][-1])
         shifts[lines] = _along(
-            correlation, present[lines], starts[chunk_rows] - first, gaps[chunk_rows]
+            correlation,
+            present[lines],
+            starts[chunk_rows] - first,
+            gaps[chunk_rows],
         )
     return shifts
 
@@ -214,7 +222,8 @@ def _along(correlation, present, starts, gaps) -> NDArray[np.float64]:
     line = np.arange(m)
     # in a growing chain, the column that is present most often entered first
     order = np.argsort(
-        -np.add.reduceat(present, starts, axis=0, dtype=np.intp), kind="stable"
+        -np.add.reduceat(present, starts, axis=0, dtype=np.intp),
+        kind="stable",
     )
     # all factors of a chunk in one call of LAPACK; columns are permuted by flat
     # positions
@@ -278,7 +287,8 @@ def row_products(rows, matrix) -> NDArray[np.float64]:
     filled = np.zeros((blocks * BLOCK_ROWS, d))
     filled[:n] = rows
     return (filled.reshape(blocks, BLOCK_ROWS, d) @ matrix).reshape(
-        blocks * BLOCK_ROWS, -1
+        blocks * BLOCK_ROWS,
+        -1,
     )[:n]
 
 

@@ -118,7 +118,8 @@ class LogLoss(Loss):
                 f"shape ({n},); got shape {np.shape(y)}."
             )
         k = max(
-            self.response.n_columns, 2
+            self.response.n_columns,
+            2,
         )  # one column is the probability of the second class
         labels = self._classes
         classes = labels if labels is not None and len(labels) == k else list(range(k))
@@ -171,7 +172,8 @@ class GivenLoss(Loss):
         """Return the checked losses of the function, ``(n,)``."""
         n = len(values)
         raw = self.function(
-            targets, values if self.response.names is not None else values[:, 0]
+            targets,
+            values if self.response.names is not None else values[:, 0],
         )
         losses = as_floats(raw)
         if np.shape(raw) != (n,) or losses is None or not np.isfinite(losses).all():
@@ -256,7 +258,8 @@ class LossGame(WrappedGame):
         halves = self._references[rows].reshape(len(rows), 2, -1)
         # Halves, not two samples: the mean over both is the mean that is needed anyway.
         against = np.tile(
-            halves, (1, m, 1)
+            halves,
+            (1, m, 1),
         )  # for each coalition one half, then the other
         values = self._game(np.repeat(coalitions, 2, axis=1), rows, against)
         half_means = values.reshape(r, m, 2, -1).mean(axis=2)

@@ -110,7 +110,8 @@ class Players:
             paths[min(positions)] = path
         owner_numbers, column_player = np.unique(owners, return_inverse=True)
         names = np.array(
-            [str(labels[position]) for position in owner_numbers], dtype=object
+            [str(labels[position]) for position in owner_numbers],
+            dtype=object,
         )
         if len(set(names)) < len(names):
             raise ValueError(
@@ -376,7 +377,10 @@ def _same(left, right) -> bool:
         return np.allclose(left, right, 1e-12, 0, equal_nan=True)
     try:
         pd.testing.assert_frame_equal(
-            as_pandas(left), as_pandas(right), rtol=1e-12, atol=0
+            as_pandas(left),
+            as_pandas(right),
+            rtol=1e-12,
+            atol=0,
         )
     except AssertionError:
         return False

@@ -136,13 +136,18 @@ class PerceptronLayers:
         """Return the sums of the last layer from first layers without intercepts."""
         activate = ACTIVATIONS[self._activation]
         for intercepts, weights in zip(
-            self._intercepts, self._weights[1:], strict=True
+            self._intercepts,
+            self._weights[1:],
+            strict=True,
         ):
             sums = activate(sums, intercepts[: len(sums)]) @ weights
         return sums + self._last
 
     def cumulative_sums(
-        self, coalitions, rows, references
+        self,
+        coalitions,
+        rows,
+        references,
     ) -> NDArray[np.float64] | None:
         """Return first layers without intercepts; None unless most follow from the one before.
 
@@ -174,7 +179,9 @@ class PerceptronLayers:
         sums = changes @ self._weights[0]
         starts = np.flatnonzero(~follows)
         table = self._pool.hybrid(
-            coalitions[starts], rows[starts], references[starts, None]
+            coalitions[starts],
+            rows[starts],
+            references[starts, None],
         )
         sums[starts] = table @ self._weights[0]
         for permutation in np.split(sums, starts[1:]):

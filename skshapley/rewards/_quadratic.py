@@ -46,7 +46,8 @@ class Quadratic:
         """Return the values at rows ``(n, d)`` in standard units, ``(n, c)``."""
         deviations = rows - self.centre
         curvature = row_products(deviations, np.hstack(list(self.curves))).reshape(
-            len(rows), *self.slopes.shape
+            len(rows),
+            *self.slopes.shape,
         )
         return self.constants + ((curvature + self.slopes) * deviations[:, None]).sum(
             axis=2
@@ -117,7 +118,10 @@ def _regressed(terms, targets, mass) -> tuple[NDArray[np.float64], NDArray[np.fl
     ridge.fit((terms - centre) / scale, targets, sample_weight=len(mass) * mass)
     variance = mass @ (targets - mass @ targets) ** 2
     noise_ratio = np.divide(
-        ridge.best_score_, variance, out=-np.ones_like(variance), where=variance > 0
+        ridge.best_score_,
+        variance,
+        out=-np.ones_like(variance),
+        where=variance > 0,
     )
     return np.atleast_2d(ridge.coef_) / scale, 1 + noise_ratio
 
@@ -190,7 +194,13 @@ class KnownPart:
 
 
 def known_part(
-    part: Quadratic, columns: slice, standard, weights, correlation, column_player, rng
+    part: Quadratic,
+    columns: slice,
+    standard,
+    weights,
+    correlation,
+    column_player,
+    rng,
 ) -> KnownPart | None:
     """Return a quadratic part with the coefficients of its Shapley values; None if too large.
 
@@ -229,7 +239,10 @@ def known_part(
     )
     rows = deviations[
         rng.choice(
-            len(deviations), min(SPREAD_ROWS, len(deviations)), replace=False, p=weights
+            len(deviations),
+            min(SPREAD_ROWS, len(deviations)),
+            replace=False,
+            p=weights,
         )
     ]
     # (x - r)'A(x - r) + 2 (x - r)'B r + s'(x - r), sorted by powers of r
@@ -240,7 +253,12 @@ def known_part(
 
 
 def _means(
-    part, correlation, covariance, column_player, n_pairs, rng
+    part,
+    correlation,
+    covariance,
+    column_player,
+    n_pairs,
+    rng,
 ) -> list[NDArray[np.float64]]:
     """Return mean coefficients over random pairs of opposite orders of the players.
 
@@ -281,7 +299,9 @@ def _added(part, correlation, covariance, columns) -> tuple[NDArray[np.float64],
     projections = (curved @ steps * twice) @ inverse
     constants = (inverse @ covariance * (projections - 2 * curved)).sum(axis=(1, 3))
     lines = np.einsum(
-        "cns,nsd->csd", np.tensordot(part.slopes, steps, ([1], [1])), inverse
+        "cns,nsd->csd",
+        np.tensordot(part.slopes, steps, ([1], [1])),
+        inverse,
     )
     # Products of the same step are summed over orders: (steps, d, n) @ (c, steps, n,
     # d).

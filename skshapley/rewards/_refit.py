@@ -412,7 +412,8 @@ class JointGame(WrappedGame):
         """Return the values of all rows, ``(1, m, r k)``."""
         lines, m, p = coalitions.shape
         shared = np.broadcast_to(
-            coalitions.reshape(-1, p), (len(self._inner_rows), lines * m, p)
+            coalitions.reshape(-1, p),
+            (len(self._inner_rows), lines * m, p),
         )
         values = self._game(shared, self._inner_rows)
         return np.swapaxes(values, 0, 1).reshape(lines, m, -1)

@@ -140,7 +140,8 @@ class Response:
             # Models refuse sparse tables by different errors, so one more call with an
             # array decides.
             fits = isinstance(
-                error, TypeError | ValueError | AttributeError | IndexError
+                error,
+                TypeError | ValueError | AttributeError | IndexError,
             )
             if fits and not self.dense and sparse.issparse(X):
                 self.dense = True

@@ -71,7 +71,11 @@ class Reward(Parametrised, ABC):
 
     @abstractmethod
     def fit(
-        self, response: Response, background, weights, players: Players
+        self,
+        response: Response,
+        background,
+        weights,
+        players: Players,
     ) -> "Reward":
         """Take the background.
 
@@ -151,7 +155,11 @@ class BackgroundReward(Portable, Reward):
         self.used_ = np.ones(players.n_players, dtype=bool)
         self.__dict__.pop("varies_", None)  # computed for another background
         raw = MaskedModel(
-            response, background, weights, players.column_player, label=self.mixed
+            response,
+            background,
+            weights,
+            players.column_player,
+            label=self.mixed,
         )
         self.masked_ = self._prepared(raw)
         masked_response = self.masked_.response
@@ -169,7 +177,8 @@ class BackgroundReward(Portable, Reward):
         """Whether each column differs between background rows, ``(d,)``."""
         chunks = row_chunks(self.background_, "")
         return np.any(
-            [self._unlike_first(chunk).any(axis=0) for chunk, _ in chunks], axis=0
+            [self._unlike_first(chunk).any(axis=0) for chunk, _ in chunks],
+            axis=0,
         )
 
     def _unlike_first(self, table) -> NDArray[np.bool_]:
@@ -247,7 +256,11 @@ class BackgroundReward(Portable, Reward):
         # raw columns.
         instances = Instances(table, X, active, full, winners, labels, row_keys(X))
         return self._game_of(
-            masked, self.empty_, self.v_empty_, instances, self.row_order_
+            masked,
+            self.empty_,
+            self.v_empty_,
+            instances,
+            self.row_order_,
         )
 
     def _game_of(self, *parts) -> "InterventionalGame":
@@ -412,7 +425,8 @@ class InterventionalGame(Game):
         if references is None:
             weights = self.reference_weights
             rows_used = np.broadcast_to(
-                np.arange(self.n_references), (r * m, self.n_references)
+                np.arange(self.n_references),
+                (r * m, self.n_references),
             )
         else:
             rows_used = references.reshape(r * m, -1)

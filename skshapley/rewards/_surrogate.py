@@ -28,7 +28,9 @@ from skshapley.rewards._reward import BackgroundReward, InterventionalGame
 
 
 def kernel_coalitions(
-    rng: np.random.Generator, n: int, n_players: int
+    rng: np.random.Generator,
+    n: int,
+    n_players: int,
 ) -> NDArray[np.bool_]:
     """Return coalitions ``(n, p)``, neither empty nor full, drawn by the Shapley kernel.
 
@@ -140,7 +142,8 @@ class Surrogate(MaskedModel):
     def predict(self, numbers, coalitions) -> NDArray[np.float64]:
         """Return the outputs predicted from the present columns, ``(n, c)``."""
         masked = self.columns.hidden(
-            numbers, coalitions.take(self.column_player, axis=1)
+            numbers,
+            coalitions.take(self.column_player, axis=1),
         )
         # Trees of residuals may leave the range of the response, such as probabilities.
         return np.clip(self.regressor.predict(masked), self.low, self.high)
@@ -219,7 +222,10 @@ class SurrogateReward(BackgroundReward):
     }
 
     def __init__(
-        self, regressor: Any = None, n_masks: int = 64, random_state: int = 0
+        self,
+        regressor: Any = None,
+        n_masks: int = 64,
+        random_state: int = 0,
     ) -> None:
         self.regressor = regressor
         self.n_masks = n_masks
@@ -314,7 +320,8 @@ class SurrogateGame(WrappedGame):
             predictions = self.shared.predict(self._numbers[instances], flat[inner])
             if self.shared.response.predicted:  # all outputs were learned
                 predictions = self.shared.response.choose(
-                    predictions, self._game.instances.winners[instances]
+                    predictions,
+                    self._game.instances.winners[instances],
                 )
             values[inner] = predictions
         values[full] = self.full(repeated[full])

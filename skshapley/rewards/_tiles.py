@@ -158,7 +158,10 @@ class TileReward(InputReward):
         means = np.bincount(self.labels.ravel(), channels.ravel()) / sizes
         settings = self._settings(f"TileReward(absent={_shown(self.absent)})")
         return self._record(
-            result, pd.DataFrame([means], columns=tiles), settings, self._n_fills
+            result,
+            pd.DataFrame([means], columns=tiles),
+            settings,
+            self._n_fills,
         )
 
 

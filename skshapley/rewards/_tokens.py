@@ -105,15 +105,22 @@ class TokenReward(InputReward):
                 "tokens."
             )
         self.response = Response(
-            estimator, response_method, output, owner="TokenReward"
+            estimator,
+            response_method,
+            output,
+            owner="TokenReward",
         )
         self._winners = self.response.winners(
-            [document], self.response.probe([document])
+            [document],
+            self.response.probe([document]),
         )
 
     @classmethod
     def of(
-        cls, document: str, response: Response, container: Callable
+        cls,
+        document: str,
+        response: Response,
+        container: Callable,
     ) -> "TokenReward":
         """Return the game of a document, possibly without tokens, for a probed response.
 
@@ -191,7 +198,8 @@ class TokenReward(InputReward):
         result : ShapleyResult
         """
         return self.explained(
-            result, self._settings(f"TokenReward(mask={self.mask!r})")
+            result,
+            self._settings(f"TokenReward(mask={self.mask!r})"),
         )
 
     def explained(self, result, settings: Settings, index: Any = 0) -> Explanation:
@@ -248,7 +256,9 @@ class DocumentReward:
     masked_columns_ = "tokens of the documents"
 
     def __init__(
-        self, response: Response, container: Callable[[list[str]], Any]
+        self,
+        response: Response,
+        container: Callable[[list[str]], Any],
     ) -> None:
         self.response_ = response
         self.container_ = container
@@ -289,7 +299,9 @@ def of_tokens(explanation: Explanation, names: list) -> Explanation:
 
     def wide(array: Any, nothing: float | None = 0.0) -> np.ndarray:
         whole = np.full(
-            (len(array), len(names), *array.shape[2:]), nothing, dtype=array.dtype
+            (len(array), len(names), *array.shape[2:]),
+            nothing,
+            dtype=array.dtype,
         )
         whole[:, positions] = array[:, in_vocabulary]
         return whole

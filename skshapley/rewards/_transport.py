@@ -207,7 +207,9 @@ class TransportPool(RowPool):
         (n, q), d = references.shape, present.shape[1]
         flat = references.ravel()
         hybrid = self._model.margins.moved(
-            self._model.rows[flat], self.scores[flat], moves.reshape(-1, d)
+            self._model.rows[flat],
+            self.scores[flat],
+            moves.reshape(-1, d),
         ).reshape(n, q, d)
         # Present columns have exactly the values of the row, not values up to rounding.
         np.copyto(hybrid, self._given[rows][:, None], where=present[:, None])

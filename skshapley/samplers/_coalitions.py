@@ -172,7 +172,8 @@ def all_of_size(size: int, p: int) -> np.ndarray:
     """Return all coalitions of one size, ``(m, p)``; of halves those with player 0."""
     halves = 2 * size == p
     members = np.array(
-        list(combinations(range(halves, p), size - halves)), dtype=np.intp
+        list(combinations(range(halves, p), size - halves)),
+        dtype=np.intp,
     )
     coalitions = np.zeros((len(members), p), dtype=bool)
     np.put_along_axis(coalitions, members, True, axis=1)
@@ -189,7 +190,10 @@ def first_of_each(coalitions: np.ndarray) -> np.ndarray:
 
 
 def distinct_of_size(
-    rng: np.random.Generator, size: int, count: int, p: int
+    rng: np.random.Generator,
+    size: int,
+    count: int,
+    p: int,
 ) -> np.ndarray:
     """Return `count` uniform coalitions of one size, without duplicates and complements."""
     halves = 2 * size == p
@@ -211,7 +215,9 @@ def distinct_of_size(
 
 
 def distinct_by_size(
-    rng: np.random.Generator, counts: np.ndarray, p: int
+    rng: np.random.Generator,
+    counts: np.ndarray,
+    p: int,
 ) -> np.ndarray:
     """Return ``counts[s]`` different coalitions of each size s, sorted by size."""
     sizes = np.flatnonzero(counts).tolist()

@@ -58,7 +58,9 @@ class Exact(Sampler):
         # one design for all rows
         coalitions = all_coalitions(self.n_players_)
         return FullDesign(
-            coalitions[None], weights=shapley_weights(coalitions), exact=True
+            coalitions[None],
+            weights=shapley_weights(coalitions),
+            exact=True,
         )
 
 

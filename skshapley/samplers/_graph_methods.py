@@ -64,7 +64,8 @@ MOST_COALITIONS = 2**22
 PLANS_KEPT = 8
 GRAPH_CONSTRAINTS = {
     "graph": Constraint(
-        is_graph, f"{NAMES}, an adjacency matrix (dense or sparse), or a networkx graph"
+        is_graph,
+        f"{NAMES}, an adjacency matrix (dense or sparse), or a networkx graph",
     ),
     "order": Count(),
 }
@@ -246,17 +247,23 @@ class NeighbourhoodSampler(GraphSampler):
         # A fixed seed: the words only tell coalitions apart and never reach the values.
         words = generator(0).integers(2**64, size=(p, 2), dtype=np.uint64)
         _, first, column = np.unique(
-            every @ words, axis=0, return_index=True, return_inverse=True
+            every @ words,
+            axis=0,
+            return_index=True,
+            return_inverse=True,
         )
         places = np.concatenate(nodes), column.ravel()
         table = sparse.coo_array(
-            (np.concatenate(weights), places), shape=(p, len(first))
+            (np.concatenate(weights), places),
+            shape=(p, len(first)),
         )
         return LinearPlan(every[first], table.tocsr(), exact)
 
 
 def _coalitions(
-    members: np.ndarray, patterns: np.ndarray, n_players: int
+    members: np.ndarray,
+    patterns: np.ndarray,
+    n_players: int,
 ) -> sparse.csr_array:
     """Return the coalitions of all nodes of a patch, node by node, as sparse rows."""
     indices = members[:, np.nonzero(patterns)[1]].ravel()
@@ -384,7 +391,9 @@ class LocalPermutations(Sampler):
             )
         coalitions[:, :, :, 1] = coalitions[:, :, :, 0] | np.eye(p, dtype=bool)
         return MarginalDesign(
-            coalitions.reshape(len(rows), -1, p), unit=2, adds_up=False
+            coalitions.reshape(len(rows), -1, p),
+            unit=2,
+            adds_up=False,
         )
 
 

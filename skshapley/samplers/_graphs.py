@@ -172,7 +172,9 @@ def _matrix(graph: Any) -> Any:
 
 
 def _from_edges(
-    edges: np.ndarray, n_nodes: int, grid: tuple[int, ...] | None = None
+    edges: np.ndarray,
+    n_nodes: int,
+    grid: tuple[int, ...] | None = None,
 ) -> Graph:
     """Return the graph of edges ``(2, e)`` in either or both directions, without loops."""
     edges = edges[:, edges[0] != edges[1]]
@@ -180,7 +182,8 @@ def _from_edges(
     ones = np.ones(directed.shape[1], dtype=bool)
     # The conversion merges edges given in both directions, and sorts the indices.
     adjacency = sparse.coo_array(
-        (ones, (directed[0], directed[1])), shape=(n_nodes, n_nodes)
+        (ones, (directed[0], directed[1])),
+        shape=(n_nodes, n_nodes),
     ).tocsr()
     # one index type gives equal graphs equal bytes
     indices = adjacency.indices.astype(np.int32)
@@ -232,7 +235,10 @@ def patches(graph: Graph, order: int) -> list[Patch]:
 
 
 def connected_sets(
-    links: Sequence[int], root: int, allowed: int, largest: int | None = None
+    links: Sequence[int],
+    root: int,
+    allowed: int,
+    largest: int | None = None,
 ) -> Iterator[int]:
     """Yield every connected set that contains `root`, each once, as bit masks.
 
@@ -275,7 +281,10 @@ def all_connected_sets(graph: Graph, largest: int | None = None) -> Iterator[int
         # Nodes below the root are excluded, so each set is found from its lowest node
         # only.
         yield from connected_sets(
-            graph.links, root, everything >> root << root, largest
+            graph.links,
+            root,
+            everything >> root << root,
+            largest,
         )
 
 
@@ -283,9 +292,13 @@ def masks_to_arrays(masks: Sequence[int], n_nodes: int) -> np.ndarray:
     """Return bit masks as a boolean array ``(len(masks), n_nodes)``."""
     width = -(-n_nodes // 8)
     packed = np.frombuffer(
-        b"".join(m.to_bytes(width, "little") for m in masks), dtype=np.uint8
+        b"".join(m.to_bytes(width, "little") for m in masks),
+        dtype=np.uint8,
     )
     bits = np.unpackbits(
-        packed.reshape(-1, width), axis=1, count=n_nodes, bitorder="little"
+        packed.reshape(-1, width),
+        axis=1,
+        count=n_nodes,
+        bitorder="little",
     )
     return bits.view(np.bool_)

@@ -41,7 +41,9 @@ class PermutationKernel(ABC):
     why_no_weights = "it is not known to be strictly positive definite"
 
     def __call__(
-        self, first: np.ndarray, second: np.ndarray | None = None
+        self,
+        first: np.ndarray,
+        second: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return the kernel of two sets of permutations.
 
@@ -58,7 +60,9 @@ class PermutationKernel(ABC):
         p = first.shape[1]
         features = self.features(first)
         return self.matrix(
-            features, features if second is None else self.features(second), p
+            features,
+            features if second is None else self.features(second),
+            p,
         )
 
     def features(self, permutations: np.ndarray) -> np.ndarray:
@@ -70,7 +74,10 @@ class PermutationKernel(ABC):
 
     @abstractmethod
     def matrix(
-        self, first: np.ndarray, second: np.ndarray, n_players: int
+        self,
+        first: np.ndarray,
+        second: np.ndarray,
+        n_players: int,
     ) -> np.ndarray:
         """Return the kernel of two sets of features ``(f, n)`` and ``(f, m)``, ``(n, m)``."""
 
@@ -138,7 +145,10 @@ class MallowsKernel(PermutationKernel):
             )
 
     def matrix(
-        self, first: np.ndarray, second: np.ndarray, n_players: int
+        self,
+        first: np.ndarray,
+        second: np.ndarray,
+        n_players: int,
     ) -> np.ndarray:
         """Return exp(-lam n_dis / C(p, 2)), from a table."""
         return self._table(n_players)[count_discordant(first, second)]
@@ -190,7 +200,10 @@ class KendallKernel(PermutationKernel):
     why_no_weights = "its mean is 0, so that all weights would be 0"
 
     def matrix(
-        self, first: np.ndarray, second: np.ndarray, n_players: int
+        self,
+        first: np.ndarray,
+        second: np.ndarray,
+        n_players: int,
     ) -> np.ndarray:
         """Return 1 - 2 n_dis / C(p, 2)."""
         return 1 - 2 / max(comb(n_players, 2), 1) * count_discordant(first, second)
@@ -227,7 +240,10 @@ class SpearmanKernel(PermutationKernel):
         return np.ascontiguousarray(np.argsort(permutations, axis=1).T + 1.0)
 
     def matrix(
-        self, first: np.ndarray, second: np.ndarray, n_players: int
+        self,
+        first: np.ndarray,
+        second: np.ndarray,
+        n_players: int,
     ) -> np.ndarray:
         """Return the products of ranks."""
         return first.T @ second
@@ -355,7 +371,10 @@ def bayesian_weights(permutations: np.ndarray, kernel: PermutationKernel) -> np.
     """
     kernel.check_weights()
     distinct, place, count = np.unique(
-        permutations, axis=0, return_inverse=True, return_counts=True
+        permutations,
+        axis=0,
+        return_inverse=True,
+        return_counts=True,
     )
     matrix, ones = kernel(distinct), np.ones(len(distinct))
     try:

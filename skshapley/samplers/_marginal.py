@@ -253,7 +253,10 @@ def _variances(squares: np.ndarray, count: np.ndarray, prior: float) -> np.ndarr
 
 
 def _others(
-    rng: np.random.Generator, p: int, players: np.ndarray, sizes: np.ndarray
+    rng: np.random.Generator,
+    p: int,
+    players: np.ndarray,
+    sizes: np.ndarray,
 ) -> np.ndarray:
     """Return one uniform coalition of each size among the other players, ``(n, p)``."""
     keys = rng.random((len(players), p))

@@ -83,7 +83,11 @@ class Odd(Sampler):
             # Two coalitions per pair, hence the factor.
             least = min(least, 2 * -(-n_players // LEAST_SHARE))
         return Price.of_coalitions(
-            1, n_references, least, 2 * n_all_pairs(n_players), step=2
+            1,
+            n_references,
+            least,
+            2 * n_all_pairs(n_players),
+            step=2,
         )
 
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:

@@ -101,7 +101,10 @@ def scattered_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
 
 
 def completed_pairs(
-    rng: np.random.Generator, wanted: np.ndarray, n: int, seen: np.ndarray | None = None
+    rng: np.random.Generator,
+    wanted: np.ndarray,
+    n: int,
+    seen: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return n distinct pairs outside `seen`: those `wanted`, then others by leverage score."""
     previous = wanted[:0] if seen is None else seen
@@ -172,7 +175,9 @@ def hadamard_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
 
 
 def leverage_pairs(
-    rng: np.random.Generator, p: int, n: int
+    rng: np.random.Generator,
+    p: int,
+    n: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return n different pairs of uniform size, ``(n, p)``, and the expected number of each size.
 
@@ -189,7 +194,10 @@ def leverage_pairs(
 
 
 def sizes_missing(
-    rng: np.random.Generator, seen: np.ndarray, n: int, m: int
+    rng: np.random.Generator,
+    seen: np.ndarray,
+    n: int,
+    m: int,
 ) -> np.ndarray:
     """Return the number of pairs of each size, ``(p // 2 + 1,)`` int, for m of n new pairs.
 
@@ -294,7 +302,10 @@ def _pays(weights: np.ndarray, count: int, pairs_per_player: float) -> bool:
 
 
 def rows_of_blocks(
-    rng: np.random.Generator, weights: np.ndarray, n: int, shuffled: bool = True
+    rng: np.random.Generator,
+    weights: np.ndarray,
+    n: int,
+    shuffled: bool = True,
 ) -> np.ndarray:
     """Assign background rows to n blocks of equal size, ``(n, q)`` int.
 
@@ -311,7 +322,10 @@ def rows_of_blocks(
 
 
 def pairs_of_blocks(
-    rng: np.random.Generator, share: np.ndarray, p: int, n: int
+    rng: np.random.Generator,
+    share: np.ndarray,
+    p: int,
+    n: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Assign n pairs to blocks by their shares: ``(n, p)`` bool, and the block of each."""
     sizes = pairs_each(rng, share, n, n_all_pairs(p))
@@ -332,7 +346,10 @@ def pairs_of_blocks(
 
 
 def pairs_each(
-    rng: np.random.Generator, share: np.ndarray, n: int, most: int
+    rng: np.random.Generator,
+    share: np.ndarray,
+    n: int,
+    most: int,
 ) -> np.ndarray:
     """Return the number of pairs of each block, ``(len(share),)``, by its weight, from 1 to `most`.
 

@@ -86,7 +86,9 @@ class RankedOdd(Sampler):
             # the single players are in their order, because they have no ranks yet
             coalitions[:, :p] = pairs[:p]
             coalitions = np.pad(
-                coalitions, ((0, 0), (1, 0), (0, 0)), constant_values=True
+                coalitions,
+                ((0, 0), (1, 0), (0, 0)),
+                constant_values=True,
             )
         return OddDesign(
             with_complements(coalitions),

@@ -37,7 +37,8 @@ def _is_levels(value) -> bool:
 
 
 LEVELS = Constraint(
-    _is_levels, "a group number for each player at each level, (n_levels, p)"
+    _is_levels,
+    "a group number for each player at each level, (n_levels, p)",
 )
 
 

@@ -139,7 +139,9 @@ class Module:
         return self.kind == "prime" or any(part.has_prime for part in self.parts)
 
     def extended(
-        self, permutations: NDArray[np.intp], rng: np.random.Generator
+        self,
+        permutations: NDArray[np.intp],
+        rng: np.random.Generator,
     ) -> NDArray[np.intp]:
         """Return a linear extension for each permutation ``(n, p)``, uniform for uniform ones.
 
@@ -161,11 +163,14 @@ class Module:
                 start = 0
                 for part in self.parts:
                     rank = np.argsort(
-                        np.argsort(places[:, part.members], axis=1), axis=1
+                        np.argsort(places[:, part.members], axis=1),
+                        axis=1,
                     )
                     end = start + len(part.members)
                     places[:, part.members] = np.take_along_axis(
-                        module_places[:, start:end], rank, axis=1
+                        module_places[:, start:end],
+                        rank,
+                        axis=1,
                     )
                     start = end
             else:
@@ -181,7 +186,8 @@ class Module:
 
 
 def taken_apart(
-    before: NDArray[np.bool_], members: NDArray[np.intp] | None = None
+    before: NDArray[np.bool_],
+    members: NDArray[np.intp] | None = None,
 ) -> Module:
     """Return the decomposition of an order into nested modules.
 
@@ -267,7 +273,8 @@ def _counted(table: dict, rngs: list[np.random.Generator]) -> NDArray[np.intp]:
 
 
 def _chain(
-    before: NDArray[np.bool_], rngs: list[np.random.Generator]
+    before: NDArray[np.bool_],
+    rngs: list[np.random.Generator],
 ) -> NDArray[np.intp]:
     """Return one extension for each generator, by random exchanges of neighbours.
 

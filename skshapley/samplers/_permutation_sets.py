@@ -111,7 +111,10 @@ class PermutationCode(PermutationSampler):
 
 @lru_cache(maxsize=64)
 def _chosen(
-    kind: type[PermutationCode], options: tuple[tuple[str, Any], ...], n: int, p: int
+    kind: type[PermutationCode],
+    options: tuple[tuple[str, Any], ...],
+    n: int,
+    p: int,
 ) -> np.ndarray:
     """Return the set of a sampler, as consecutive pairs if it is paired."""
     sampler, rng = kind(**dict(options)), generator(ENTROPY, n, p)
@@ -181,7 +184,10 @@ class Sobol(PermutationCode):
 
 
 def sobol_permutations(
-    rng: np.random.Generator, n: int, p: int, mapping: str
+    rng: np.random.Generator,
+    n: int,
+    p: int,
+    mapping: str,
 ) -> np.ndarray:
     """Return the permutations of a sequence scrambled by `rng`, ``(n, p)``."""
     points = (
@@ -285,7 +291,11 @@ class Herding(PermutationCode):
 
     def _kernel(self) -> PermutationKernel:
         return resolve(
-            self.kernel, KERNELS, PermutationKernel, type(self).__name__, "kernel"
+            self.kernel,
+            KERNELS,
+            PermutationKernel,
+            type(self).__name__,
+            "kernel",
         )
 
     def _check_together(self) -> None:

@@ -415,7 +415,10 @@ class Orthogonal(PermutationSampler):
 
 
 def orthogonal_directions(
-    rng: np.random.Generator, n_blocks: int, size: int, p: int
+    rng: np.random.Generator,
+    n_blocks: int,
+    size: int,
+    p: int,
 ) -> np.ndarray:
     """Return blocks of orthogonal directions of sum zero, ``(n_blocks, size, p)``, each uniform.
 

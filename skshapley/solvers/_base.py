@@ -26,7 +26,9 @@ SMALL_GAP = 1e-9  # share of the means: a smaller gap counts as 0
 
 
 def without_gap(
-    means: np.ndarray, variances: np.ndarray, gain: np.ndarray
+    means: np.ndarray,
+    variances: np.ndarray,
+    gain: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return means that add up to `gain`, and their shares of the correction.
 
@@ -57,7 +59,10 @@ def without_gap(
 
 
 def errors_without_gap(
-    errors: np.ndarray, shares: np.ndarray, means: np.ndarray, gain: np.ndarray
+    errors: np.ndarray,
+    shares: np.ndarray,
+    means: np.ndarray,
+    gain: np.ndarray,
 ) -> np.ndarray:
     """Return the standard errors of means after the correction of their sum, ``(r, p, k)``.
 
@@ -83,14 +88,18 @@ def errors_without_gap(
         counted = np.where(shares >= shares[:, [i]], squares, limited)
         other_variances[:, i] = counted.sum(axis=1)
     projected = np.maximum(
-        squares * (1 - 2 * shares) + shares**2 * other_variances, 0.0
+        squares * (1 - 2 * shares) + shares**2 * other_variances,
+        0.0,
     )
     total = squares.sum(axis=1, keepdims=True)
     return np.sqrt(projected + unexplained(total, shares, means, gain))
 
 
 def unexplained(
-    total: np.ndarray | float, shares: np.ndarray, means: np.ndarray, gain: np.ndarray
+    total: np.ndarray | float,
+    shares: np.ndarray,
+    means: np.ndarray,
+    gain: np.ndarray,
 ) -> np.ndarray:
     """Return the variance to add for a gap beyond a variance of `total`, ``(r, p, k)``."""
     gap = np.abs(gain[:, None] - means.sum(axis=1, keepdims=True))
@@ -270,7 +279,8 @@ class Solver(Parametrised, ABC):
         self.row_order_ = task.row_order
         self.margins_ = task.margins
         all_players = np.broadcast_to(
-            np.arange(task.n_players), (len(task.v_empty), task.n_players)
+            np.arange(task.n_players),
+            (len(task.v_empty), task.n_players),
         )
         self.players_ = all_players if task.players is None else task.players
         self._start(task)
@@ -316,7 +326,10 @@ class CoalitionSolver(Solver):
         self._kept: list[list[list]] = [[] for _ in self.v_empty_]
 
     def update(
-        self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray
+        self,
+        rows: np.ndarray,
+        design: CoalitionDesign,
+        values: np.ndarray,
     ) -> None:
         """Store the coalitions, the expected draws of their sizes, and their values."""
         self._design = design
@@ -336,7 +349,11 @@ class CoalitionSolver(Solver):
 
     @abstractmethod
     def _solve(
-        self, row: int, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray
+        self,
+        row: int,
+        coalitions: np.ndarray,
+        expected: np.ndarray,
+        values: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the values and the standard errors of a row, ``(p, k)`` each.
 

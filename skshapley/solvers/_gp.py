@@ -64,7 +64,9 @@ class GaussianProcess(Solver):
     accepts = (OddDesign,)
     default_sampler = "odd"
     traits = SolverTraits(
-        confirms=True, any_index=(OddDesign,), symmetric_pairs=(OddDesign,)
+        confirms=True,
+        any_index=(OddDesign,),
+        symmetric_pairs=(OddDesign,),
     )
     _correction: tuple[Callable[[Posterior], Estimates], ...] = ()
 
@@ -110,7 +112,9 @@ def corrected(posterior: Posterior) -> tuple[np.ndarray, np.ndarray]:
         # players not separated by any pair: deleted pairs would not show it
         return correction.values, np.full_like(correction.values, np.nan)
     return correction.values, overlooked(
-        posterior, correction.standard_errors(), least=1.0
+        posterior,
+        correction.standard_errors(),
+        least=1.0,
     )
 
 
@@ -139,12 +143,16 @@ class _Corrected:
         # of that size.
         self._n = np.bincount(self._size)[self._size]
         multiplicity = np.where(
-            2 * size == p, 1, 2
+            2 * size == p,
+            1,
+            2,
         )  # halves are two coalitions of one size
         self._per_room = np.exp(-log_binomial(p, size)) * 2 / multiplicity
         # q(S) N: N cancels
         self._counts = multiplicity[:, None] * np.where(
-            inside, 1 / size[:, None], -1 / (p - size)[:, None]
+            inside,
+            1 / size[:, None],
+            -1 / (p - size)[:, None],
         )
         self._missed = left_out
         self._solved = left_out / process.left_out_variance[1:, None]
@@ -176,7 +184,8 @@ class _Corrected:
             parts.append(left * max(n - 1, 1) / n * squares[of_size].sum(axis=0))
             degrees.append(n)
         freedom = effective_degrees(
-            np.stack(parts)[None], np.array(degrees)[None, :, None, None]
+            np.stack(parts)[None],
+            np.array(degrees)[None, :, None, None],
         )
         return np.sqrt(np.sum(parts, axis=0)) * widening(freedom[0])
 
@@ -198,12 +207,15 @@ class _Corrected:
             between = inverse[:, gone]
             # The deleted pair itself is set to 0 below; 1 avoids a division by 0.
             spread = np.where(
-                itself, 1.0, diagonal[:, None] - between**2 / diagonal[gone]
+                itself,
+                1.0,
+                diagonal[:, None] - between**2 / diagonal[gone],
             )
             # Deleting a pair also raises the weights N/n of the other pairs of its
             # size.
             n = np.maximum(
-                self._n[:, None] - (self._size[:, None] == self._size[gone]), 1
+                self._n[:, None] - (self._size[:, None] == self._size[gone]),
+                1,
             )
             for k in range(out.shape[2]):
                 solved = self._solved[:, k : k + 1] - between * self._missed[gone, k]

@@ -98,7 +98,11 @@ class LeastSquares(CoalitionSolver):
     traits = SolverTraits(indices=("shapley", "banzhaf"))
 
     def _solve(
-        self, row: int, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray
+        self,
+        row: int,
+        coalitions: np.ndarray,
+        expected: np.ndarray,
+        values: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         banzhaf = self.index_ == INDICES["banzhaf"]
         problem = self._unconstrained if banzhaf else self._constrained
@@ -126,7 +130,13 @@ class LeastSquares(CoalitionSolver):
         left = np.pad(left, (len(features) - len(left), 0))
         scores = weight[:, None] * (target - features @ coefficients)
         errors = _sandwich(
-            features, weight, scores, inverse, left, unit, player_columns
+            features,
+            weight,
+            scores,
+            inverse,
+            left,
+            unit,
+            player_columns,
         )
         if np.all(left < 1e-9):  # all coalitions, drawn size by size
             return values, errors
@@ -145,7 +155,11 @@ class LeastSquares(CoalitionSolver):
         return coalitions - size / p, weight[:, 0], target, share
 
     def _unconstrained(
-        self, row, coalitions, expected, values
+        self,
+        row,
+        coalitions,
+        expected,
+        values,
     ) -> tuple[np.ndarray, ...]:
         """Return features, weights and target of Banzhaf values, and no share for the players."""
         p = self.n_players_
@@ -162,7 +176,9 @@ class LeastSquares(CoalitionSolver):
         return features, weight, np.concatenate([end_values, values]), np.zeros(1)
 
     def _fraction_drawn(
-        self, coalitions: np.ndarray, expected: np.ndarray
+        self,
+        coalitions: np.ndarray,
+        expected: np.ndarray,
     ) -> np.ndarray:
         """Return the fraction of the coalitions of each size that are used up, ``(m,)``."""
         size = coalitions.sum(axis=1)
@@ -392,7 +408,10 @@ class ProjectedSGD(Solver):
         self._path = [(0, phi, phi)]
 
     def update(
-        self, rows: np.ndarray, design: CoalitionDesign, values: np.ndarray
+        self,
+        rows: np.ndarray,
+        design: CoalitionDesign,
+        values: np.ndarray,
     ) -> None:
         """Take one step for each batch of coalitions, in the order of the design."""
         p, m = self.n_players_, values.shape[1]
@@ -429,7 +448,10 @@ class ProjectedSGD(Solver):
         self._seen[rows] = n_seen
 
     def _with_next(
-        self, state: np.ndarray, phi: np.ndarray, steps: np.ndarray
+        self,
+        state: np.ndarray,
+        phi: np.ndarray,
+        steps: np.ndarray,
     ) -> np.ndarray:
         """Return the state ``(4, r, p, k)`` after the iterate number `steps`, ``(r,)``."""
         t = steps[:, None, None]
@@ -439,7 +461,10 @@ class ProjectedSGD(Solver):
         return np.stack([phi, state[1] + weight * phi, *tails])
 
     def _step_sizes(
-        self, scale: np.ndarray, seen: np.ndarray, batch: int
+        self,
+        scale: np.ndarray,
+        seen: np.ndarray,
+        batch: int,
     ) -> np.ndarray:
         """Return the step of the batch with the last coalition number `seen`, ``(r,)``."""
         # Curvature of F/2 along the hyperplane of constant sums, equal in all

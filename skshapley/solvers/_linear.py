@@ -69,7 +69,10 @@ class Linear(Solver):
         self._exact = np.zeros(r, dtype=bool)
 
     def update(
-        self, rows: np.ndarray, design: LinearDesign, values: np.ndarray
+        self,
+        rows: np.ndarray,
+        design: LinearDesign,
+        values: np.ndarray,
     ) -> None:
         """Apply the design's weights."""
         # one product per row: its result must not depend on the other rows of the block
@@ -136,7 +139,10 @@ class MarginalMean(Solver):
         self._sums = np.zeros((r, self.n_players_, k))
 
     def update(
-        self, rows: np.ndarray, design: MarginalDesign, values: np.ndarray
+        self,
+        rows: np.ndarray,
+        design: MarginalDesign,
+        values: np.ndarray,
     ) -> None:
         """Add the rounds of a design."""
         self._adds_up = design.adds_up
@@ -226,7 +232,10 @@ class InteractionMean(Solver):
         self._by_position = np.zeros((r, p, k))
 
     def update(
-        self, rows: np.ndarray, design: ExtendedDesign, values: np.ndarray
+        self,
+        rows: np.ndarray,
+        design: ExtendedDesign,
+        values: np.ndarray,
     ) -> None:
         """Add the permutations of a design."""
         r, n, p = design.permutations.shape
@@ -248,7 +257,9 @@ class InteractionMean(Solver):
         singles = np.take_along_axis(contributions[:, :, 0], places[..., None], axis=2)
         of_players = singles + by_player(np.ones(p)).sum(axis=3) / 2
         by_position = np.take_along_axis(
-            of_players, design.permutations[..., None], axis=2
+            of_players,
+            design.permutations[..., None],
+            axis=2,
         )
         self._counts[rows] += (places[..., None] == np.arange(p)).sum(axis=1)
         self._by_position[rows] += by_position.sum(axis=1)
@@ -259,7 +270,10 @@ class InteractionMean(Solver):
             quantities.append(by_player(weights)[:, :, *np.triu_indices(p, 1)])
         strata = np.zeros((r, n), dtype=np.intp)
         for units, moments, scale in zip(
-            quantities, self._moments, self._scales, strict=True
+            quantities,
+            self._moments,
+            self._scales,
+            strict=True,
         ):
             scale.add(rows, units)
             moments.add(rows, strata, units[:, :, None], 1)
@@ -352,7 +366,8 @@ class StratifiedMean(Solver):
             self._scale = Scale(len(self.v_empty_), self.n_players_, k)
         cells = (design.players * n_strata + design.strata)[:, :: design.unit]
         self._scale.add(
-            rows, _by_player(contributions, design.players, self.n_players_)
+            rows,
+            _by_player(contributions, design.players, self.n_players_),
         )
         totals = np.zeros_like(units)
         if design.joint:
@@ -400,7 +415,8 @@ class StratifiedMean(Solver):
         open_share = per_draw.sum(axis=2)
         # `effective_degrees` expects strata on the second axis
         freedom = effective_degrees(
-            np.moveaxis(share, 2, 1), np.moveaxis(degrees, 2, 1)
+            np.moveaxis(share, 2, 1),
+            np.moveaxis(degrees, 2, 1),
         )
         most = np.maximum(degrees.sum(axis=2), 1)
         errors = pooled_errors(share.sum(axis=2), freedom, most, self._joint)
@@ -432,7 +448,9 @@ def _spread(squares: np.ndarray, degrees: np.ndarray) -> np.ndarray:
 
 
 def _by_player(
-    contributions: np.ndarray, players: np.ndarray, n_players: int
+    contributions: np.ndarray,
+    players: np.ndarray,
+    n_players: int,
 ) -> np.ndarray:
     """Return contributions ``(r, m, k)`` by player, ``(r, n, p, k)``, NaN beyond a player's."""
     order = np.argsort(players, axis=1, kind="stable")

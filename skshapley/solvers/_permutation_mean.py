@@ -72,7 +72,11 @@ class SampledUnits:
     """
 
     def __init__(
-        self, row_order: RowOrder, players: np.ndarray, unit: int, n_outputs: int
+        self,
+        row_order: RowOrder,
+        players: np.ndarray,
+        unit: int,
+        n_outputs: int,
     ) -> None:
         self._row_order = row_order
         self._players = players
@@ -107,7 +111,10 @@ class SampledUnits:
         self._noisy[rows] |= noisy
 
     def estimate(
-        self, rows: np.ndarray, gain: np.ndarray | None, scale: Scale
+        self,
+        rows: np.ndarray,
+        gain: np.ndarray | None,
+        scale: Scale,
     ) -> Estimate:
         """Return attributions, their standard errors and their background errors.
 
@@ -138,7 +145,9 @@ class SampledUnits:
         for row in changed.tolist():
             references, units = map(np.concatenate, zip(*self._parts[row], strict=True))
             _, firsts, place = np.unique(
-                references, return_index=True, return_inverse=True
+                references,
+                return_index=True,
+                return_inverse=True,
             )
             record = row, references, units, firsts[place]
             by_counts.setdefault((len(units), len(firsts)), []).append(record)
@@ -188,7 +197,10 @@ class SampledUnits:
         means /= times
         means, control = np.split(means, [self._results.shape[-1]], axis=3)
         values, residuals = self._row_order.mean(
-            means, references[line, firsts], self._players[rows], control
+            means,
+            references[line, firsts],
+            self._players[rows],
+            control,
         )
         total = _spread_of_chunks(residuals, self._row_order.chunk)
         # difference between background rows, by the noise of permutations or by the
@@ -471,7 +483,8 @@ class PermutationMean(Solver):
         # If an unseen contribution of theirs depends on its position, the corrections
         # of all others are wrong, as they ignore these players.
         constant_variance = np.where(constant, errors**2, 0.0).sum(
-            axis=1, keepdims=True
+            axis=1,
+            keepdims=True,
         )
         n_varying = np.maximum(varies.sum(axis=1, keepdims=True), 1)
         shift = np.abs(slope[:, 0]) * np.sqrt(constant_variance) / n_varying
@@ -599,7 +612,9 @@ def errors_over_units(
     spread = np.where(replicated, squares / np.maximum(degrees, 1), 0.0)
     most = effective_degrees(share * spread, degrees)
     freedom = np.clip(
-        2 * degrees.sum(axis=1) / np.maximum(kurtosis - 1, 1e-9), 1.0, most
+        2 * degrees.sum(axis=1) / np.maximum(kurtosis - 1, 1e-9),
+        1.0,
+        most,
     )
     # strata with one unit take the mean spread of the others, which are a random choice
     n_replicated = replicated.sum(axis=1, keepdims=True)

@@ -195,7 +195,9 @@ class Centring:
 
 
 def position_effects(
-    counts: np.ndarray, by_position: np.ndarray, by_player: np.ndarray
+    counts: np.ndarray,
+    by_position: np.ndarray,
+    by_player: np.ndarray,
 ) -> np.ndarray:
     """Return the effect of the positions of each player on its mean, ``(p, k)``.
 
@@ -292,7 +294,10 @@ def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     chance = (residual_ss * position_ss.sum(axis=1)).sum(axis=1) / spare
     explained = above**2
     sure = np.divide(
-        explained - chance, explained, out=np.zeros_like(above), where=explained > 0
+        explained - chance,
+        explained,
+        out=np.zeros_like(above),
+        where=explained > 0,
     )
     slope = np.where(degrees >= LEAST_DEGREES, slope * np.maximum(sure, 0.0), 0.0)
     # A fitted coefficient spends one degree of freedom.

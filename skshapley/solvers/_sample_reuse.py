@@ -91,7 +91,11 @@ class SampleReuse(CoalitionSolver):
     _constraints = {"centre": OneOf(CENTRES, hint="the line has the lower variance")}
 
     def _solve(
-        self, row: int, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray
+        self,
+        row: int,
+        coalitions: np.ndarray,
+        expected: np.ndarray,
+        values: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         p = self.n_players_
         design = self._design
@@ -110,7 +114,9 @@ class SampleReuse(CoalitionSolver):
         if is_complete(design, coalitions):
             return estimate, errors
         return estimate, unseen(
-            errors, positive_sizes(np.abs(estimate)), 1 / len(parts)
+            errors,
+            positive_sizes(np.abs(estimate)),
+            1 / len(parts),
         )
 
 
@@ -151,7 +157,9 @@ def unit_sums(
 
 
 def strata(
-    coalitions: np.ndarray, expected: np.ndarray, unit: int
+    coalitions: np.ndarray,
+    expected: np.ndarray,
+    unit: int,
 ) -> list[tuple[np.ndarray, float, float]]:
     """Return the sampled sizes (for pairs, s and p - s are one size).
 
@@ -207,7 +215,10 @@ def errors_between(parts: np.ndarray) -> np.ndarray:
 
 
 def errors_within(
-    coalitions: np.ndarray, expected: np.ndarray, parts: np.ndarray, unit: int
+    coalitions: np.ndarray,
+    expected: np.ndarray,
+    parts: np.ndarray,
+    unit: int,
 ) -> np.ndarray:
     """Return the standard errors of the sum of `parts` for draws without replacement, ``(p, k)``.
 
@@ -304,7 +315,8 @@ class RegressionAdjustment(CoalitionSolver):
     _constraints = {
         "surrogate": SURROGATE,
         "folds": Count(
-            least=2, hint="a surrogate does not correct its own sample; try 10"
+            least=2,
+            hint="a surrogate does not correct its own sample; try 10",
         ),
     }
 
@@ -317,7 +329,8 @@ class RegressionAdjustment(CoalitionSolver):
         """
         linear = isinstance(self.surrogate, str) and self.surrogate in LINEAR
         return SolverTraits(
-            planned=(CoalitionDesign,), any_index=(CoalitionDesign,) if linear else ()
+            planned=(CoalitionDesign,),
+            any_index=(CoalitionDesign,) if linear else (),
         )
 
     def check_players(self, n_players: int) -> None:
@@ -392,7 +405,9 @@ class RegressionAdjustment(CoalitionSolver):
             interactions[inside] = predicted - predicted[:, :1] - additive
         ends = np.cumsum([len(sets) for sets, _, _ in parts])[:-1]
         for (_, values, _), part in zip(
-            parts, np.split(interactions, ends), strict=True
+            parts,
+            np.split(interactions, ends),
+            strict=True,
         ):
             values -= part.reshape(values.shape)
 
@@ -403,7 +418,11 @@ class RegressionAdjustment(CoalitionSolver):
         return fit_surrogate(self.surrogate, *sample)
 
     def _solve(
-        self, row: int, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray
+        self,
+        row: int,
+        coalitions: np.ndarray,
+        expected: np.ndarray,
+        values: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         p = self.n_players_
         unit = self._design.unit
@@ -455,7 +474,10 @@ class RegressionAdjustment(CoalitionSolver):
         return fold
 
     def _weights(
-        self, coalitions: np.ndarray, expected: np.ndarray, inside: np.ndarray
+        self,
+        coalitions: np.ndarray,
+        expected: np.ndarray,
+        inside: np.ndarray,
     ) -> np.ndarray:
         """Return the weights of units in the sum of residuals over all coalitions.
 
@@ -468,7 +490,9 @@ class RegressionAdjustment(CoalitionSolver):
         if self._design.replacement and not self._design.exact:
             return weights
         for size, expected_size, room in strata(
-            coalitions, expected, self._design.unit
+            coalitions,
+            expected,
+            self._design.unit,
         ):
             n = (size & inside).sum()
             n_outside = (size & ~inside).sum()

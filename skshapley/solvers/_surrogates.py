@@ -36,13 +36,18 @@ class LinearSurrogate:
     """
 
     def __init__(
-        self, coalitions: np.ndarray, expected: np.ndarray, values: np.ndarray
+        self,
+        coalitions: np.ndarray,
+        expected: np.ndarray,
+        values: np.ndarray,
     ) -> None:
         p = coalitions.shape[1]
         size = coalitions.sum(axis=1, keepdims=True)
         root = 1 / np.sqrt(size * (p - size) * expected[:, None])
         self._slopes = np.linalg.lstsq(
-            root * (coalitions - size / p), root * values, rcond=1e-10
+            root * (coalitions - size / p),
+            root * values,
+            rcond=1e-10,
         )[0]
 
     def predict(self, coalitions: np.ndarray) -> np.ndarray:
@@ -111,7 +116,10 @@ class KernelSurrogate:
                 largest = likelihood
                 self._reach, self._slopes = reach, slopes
                 self._solution = solve_triangular(
-                    factor, residuals, lower=True, trans=1
+                    factor,
+                    residuals,
+                    lower=True,
+                    trans=1,
                 )
 
     def _covariance(self, signs: np.ndarray, reach: np.ndarray) -> np.ndarray:
@@ -153,7 +161,10 @@ class FittedSurrogate:
     """
 
     def __init__(
-        self, regressor: Any, coalitions: np.ndarray, values: np.ndarray
+        self,
+        regressor: Any,
+        coalitions: np.ndarray,
+        values: np.ndarray,
     ) -> None:
         self._n_players = coalitions.shape[1]
         ends = np.repeat([[False], [True]], self._n_players, axis=1)
@@ -168,7 +179,8 @@ class FittedSurrogate:
         """Return the values of coalitions, ``(m, k)``."""
         present = coalitions.astype(np.float64)
         return np.stack(
-            [model.predict(present) for model in self._models], axis=1
+            [model.predict(present) for model in self._models],
+            axis=1,
         ).astype(float)
 
     def shapley(self) -> np.ndarray:
@@ -260,6 +272,8 @@ def fit_surrogate(
         from sklearn.ensemble import GradientBoostingRegressor
 
         surrogate = GradientBoostingRegressor(
-            n_estimators=50, max_depth=4, random_state=0
+            n_estimators=50,
+            max_depth=4,
+            random_state=0,
         )
     return FittedSurrogate(surrogate, coalitions, values)

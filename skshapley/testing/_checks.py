@@ -37,7 +37,11 @@ def assert_equal(found: Any, expected: Any, what: str, atol: float = 0.0) -> Non
     assert (found is None) == (expected is None), f"{what}: None or not"
     if found is not None:
         np.testing.assert_allclose(
-            found, expected, rtol=0, atol=atol, err_msg=f"{what} differs"
+            found,
+            expected,
+            rtol=0,
+            atol=atol,
+            err_msg=f"{what} differs",
         )
 
 

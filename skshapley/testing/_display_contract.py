@@ -51,7 +51,9 @@ def check_display(
 
 
 def check_display_frame(
-    draw: Callable[[Any], Any], display: Any, numbers: Mapping[str, Any]
+    draw: Callable[[Any], Any],
+    display: Any,
+    numbers: Mapping[str, Any],
 ) -> None:
     """The frame has the expected numbers, and changing it does not change the display."""
     for column, expected in numbers.items():
@@ -68,7 +70,9 @@ def check_display_frame(
 
 
 def check_display_artists(
-    draw: Callable[[Any], Any], display: Any, numbers: Mapping[str, Any]
+    draw: Callable[[Any], Any],
+    display: Any,
+    numbers: Mapping[str, Any],
 ) -> None:
     """The artists show the numbers of the first column."""
     axes = np.ravel(np.asarray(display.axes_, dtype=object))
@@ -82,7 +86,9 @@ def check_display_artists(
 
 
 def check_display_axes(
-    draw: Callable[[Any], Any], display: Any, numbers: Mapping[str, Any]
+    draw: Callable[[Any], Any],
+    display: Any,
+    numbers: Mapping[str, Any],
 ) -> None:
     """The display draws on the given axes, and on no others."""
     plt = needed("matplotlib.pyplot", "check_display", "plot")
@@ -97,7 +103,9 @@ def check_display_axes(
 
 
 def check_display_again(
-    draw: Callable[[Any], Any], display: Any, numbers: Mapping[str, Any]
+    draw: Callable[[Any], Any],
+    display: Any,
+    numbers: Mapping[str, Any],
 ) -> None:
     """A display can be drawn again, and keeps its numbers."""
     frame = display.frame()

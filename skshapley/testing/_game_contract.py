@@ -62,7 +62,10 @@ def check_game_shapes(game: Game, rtol: float = RTOL) -> None:
             values_of(game, _coalitions(game, len(selection)), selection, references)
     expected = {name: part[again] for name, part in _ends_and_flags(game, rows).items()}
     _assert_alike(
-        _ends_and_flags(game, rows[again]), expected, rtol, "of rows in another order"
+        _ends_and_flags(game, rows[again]),
+        expected,
+        rtol,
+        "of rows in another order",
     )
 
 
@@ -90,7 +93,10 @@ def check_game_purity(game: Game, rtol: float = RTOL) -> None:
                 f"the same call {when}",
             )
     for name, now, then in zip(
-        ("coalitions", "rows", "references"), inputs, before, strict=True
+        ("coalitions", "rows", "references"),
+        inputs,
+        before,
+        strict=True,
     ):
         assert np.array_equal(now, then), f"a call changed its {name}"
 
@@ -101,7 +107,10 @@ def check_game_pickling(game: Game, rtol: float = RTOL) -> None:
     coalitions = _coalitions(game, len(rows))
     expected = values_of(game, coalitions, rows)
     assert_close(
-        values_of(_pickled(game), coalitions, rows), expected, rtol, "a pickled game"
+        values_of(_pickled(game), coalitions, rows),
+        expected,
+        rtol,
+        "a pickled game",
     )
     if game.shared is None:
         return
@@ -176,7 +185,10 @@ def check_game_references(game: Game, rtol: float = RTOL) -> None:
     singles = _against_each(game, coalitions, rows)
     mean = (game.reference_weights[:, None] * singles).sum(axis=2)
     assert_close(
-        values_of(game, coalitions, rows), mean, rtol, "against all references"
+        values_of(game, coalitions, rows),
+        mean,
+        rtol,
+        "against all references",
     )
     mean = np.take_along_axis(singles, references[..., None], axis=2).mean(axis=2)
     q = references.shape[2]
@@ -222,7 +234,12 @@ def check_game_active(game: Game, rtol: float = RTOL) -> None:
     partial_rows = np.flatnonzero(~active.all(axis=1))[:N_ROWS]
     for values in (values_of, _against_each):
         _assert_idle(
-            values, game, rows[partial_rows], active[partial_rows], rtol, "active"
+            values,
+            game,
+            rows[partial_rows],
+            active[partial_rows],
+            rtol,
+            "active",
         )
 
 
@@ -241,7 +258,12 @@ def check_game_differing(game: Game, rtol: float = RTOL) -> None:
     references = np.repeat(reference[:, None, None], N_COALITIONS, axis=1)
     values = partial(values_of, references=references)
     _assert_idle(
-        values, game, rows[line], differing[line, reference], rtol, "differing"
+        values,
+        game,
+        rows[line],
+        differing[line, reference],
+        rtol,
+        "differing",
     )
 
 
@@ -320,7 +342,10 @@ def _against_each(game: Game, coalitions: np.ndarray, rows: np.ndarray) -> np.nd
     (r, m, _), b = coalitions.shape, game.n_references
     references = np.broadcast_to(np.tile(np.arange(b), m)[:, None], (r, m * b, 1))
     return values_of(game, np.repeat(coalitions, b, axis=1), rows, references).reshape(
-        r, m, b, game.n_outputs
+        r,
+        m,
+        b,
+        game.n_outputs,
     )
 
 

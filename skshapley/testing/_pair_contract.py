@@ -52,16 +52,24 @@ def check_pair_efficiency(sampler: Sampler, solver: Solver, atol: float = 1e-9) 
     for game in [*games, _hybrid_game(n_rows=2)]:
         for budget in _budgets(sampler, game.n_players):
             result = explain_game(
-                game, sampler=sampler, solver=solver, max_evals=budget
+                game,
+                sampler=sampler,
+                solver=solver,
+                max_evals=budget,
             )
             gains = result.v_full - result.v_empty
             assert_equal(
-                result.values.sum(axis=1), gains, f"the sum by budget {budget}", atol
+                result.values.sum(axis=1),
+                gains,
+                f"the sum by budget {budget}",
+                atol,
             )
 
 
 def check_pair_null_player(
-    sampler: Sampler, solver: Solver, atol: float = 1e-9
+    sampler: Sampler,
+    solver: Solver,
+    atol: float = 1e-9,
 ) -> None:
     """A player that changes no coalition's value gets 0."""
     for seed, budget in enumerate(_budgets(sampler, N_PLAYERS)):
@@ -108,7 +116,10 @@ def check_pair_exactness(sampler: Sampler, solver: Solver, atol: float = 1e-9) -
         result = _explain(sampler, solver, game, max(2**p, _budgets(sampler, p)[0]))
         if result.converged:
             assert_equal(
-                result.values, game.shapley_values, "a result that is exact", atol
+                result.values,
+                game.shapley_values,
+                "a result that is exact",
+                atol,
             )
             assert not np.any(result.standard_errors), (
                 "an exact result has standard errors"
@@ -143,7 +154,9 @@ def check_pair_batch(sampler: Sampler, solver: Solver) -> None:
 
 
 def check_pair_jobs(
-    sampler: Sampler, solver: Solver, backends: Sequence[str] = ("loky", "threading")
+    sampler: Sampler,
+    solver: Solver,
+    backends: Sequence[str] = ("loky", "threading"),
 ) -> None:
     """The result does not depend on `n_jobs` and the backend, to the last bit."""
     run = _hybrid_run(sampler, solver, n_rows=3)
@@ -183,7 +196,10 @@ def check_refused(sampler: Sampler, solver: Solver) -> None:
 
 
 def _refusal(
-    kind: type[Exception], sampler: Sampler, solver: Solver, max_evals: int | str
+    kind: type[Exception],
+    sampler: Sampler,
+    solver: Solver,
+    max_evals: int | str,
 ) -> str | None:
     """Return the message of an error that is raised before any evaluation, or None."""
     counted = Counted(RandomGame(N_PLAYERS))
@@ -421,7 +437,11 @@ def check_standard_errors(
     wide = []
     for game in _games() if games is None else games:
         error, claimed = _errors(
-            sampler, solver, game, max_evals(game.n_players), n_runs
+            sampler,
+            solver,
+            game,
+            max_evals(game.n_players),
+            n_runs,
         )
         assert np.isfinite(claimed).all(), (
             f"{game} has no standard errors at this budget"
@@ -455,11 +475,18 @@ def _games() -> list[CooperativeGame]:
 
 
 def _errors(
-    sampler: Sampler, solver: Solver, game: CooperativeGame, max_evals: int, n_runs: int
+    sampler: Sampler,
+    solver: Solver,
+    game: CooperativeGame,
+    max_evals: int,
+    n_runs: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return estimates minus true values, and standard errors, ``(n_runs, p)`` each."""
     outcome = explain_game(
-        as_instances(game, n_runs), sampler=sampler, solver=solver, max_evals=max_evals
+        as_instances(game, n_runs),
+        sampler=sampler,
+        solver=solver,
+        max_evals=max_evals,
     )
     return outcome.values[:, :, 0] - game.shapley_values, outcome.standard_errors[
         :, :, 0

@@ -78,7 +78,10 @@ def check_reward_inputs(reward: Reward, rtol: float = RTOL) -> None:
         before = deepcopy(tables)
         _worths(reward, tables[2], background=tables[0], weights=tables[1])
         for name, now, then in zip(
-            ("background", "weights", "X"), tables, before, strict=True
+            ("background", "weights", "X"),
+            tables,
+            before,
+            strict=True,
         ):
             assert np.array_equal(now, then), f"fit, game or a call changed {name}"
 
@@ -101,7 +104,10 @@ def check_reward_outputs(reward: Reward, rtol: float = RTOL) -> None:
     ):
         expected = np.take_along_axis(_worths(reward), columns[:, None, None], axis=2)
         assert_close(
-            _worths(reward, output=output), expected, rtol, f"output={output!r}"
+            _worths(reward, output=output),
+            expected,
+            rtol,
+            f"output={output!r}",
         )
 
 
@@ -128,7 +134,11 @@ def check_reward_refit(reward: Reward, rtol: float = RTOL) -> None:
     """A second fit forgets the first: its background, weights, players and outputs."""
     again = clone(reward)
     _fitted(
-        again, _background()[:3] + 1, output=0, groups=GROUPS, weights=np.full(3, 1 / 3)
+        again,
+        _background()[:3] + 1,
+        output=0,
+        groups=GROUPS,
+        weights=np.full(3, 1 / 3),
     )
     _asked(again.game(_instances()))
     worths = _asked(_fitted(again).game(_instances()))
@@ -195,7 +205,10 @@ def _game_check(
             ("predicted", None, True),
         ):
             fitted = _fitted(
-                clone(reward), _background(framed), output=output, groups=groups
+                clone(reward),
+                _background(framed),
+                output=output,
+                groups=groups,
             )
             try:
                 check(fitted.game(_instances(framed)), rtol)
@@ -235,7 +248,9 @@ class FittedFunction(BaseEstimator):
 
 
 def _model_for(
-    reward: Reward, model: Callable[[Any], np.ndarray], background: Any
+    reward: Reward,
+    model: Callable[[Any], np.ndarray],
+    background: Any,
 ) -> tuple[Any, dict[str, Any]]:
     """Return the model, and the argument y of `fit` for a reward that fits it again."""
     if not reward.needs_target:
@@ -269,7 +284,8 @@ def _model(X: Any) -> np.ndarray:
     """Return three outputs, ``(n, 3)``; the outputs of a row do not depend on its batch."""
     a, b, c, d = np.asarray(X, dtype=np.float64).T
     return np.stack(
-        [a * b - d, np.sin(a) + np.abs(c) * d, b * c * d + np.tanh(a)], axis=1
+        [a * b - d, np.sin(a) + np.abs(c) * d, b * c * d + np.tanh(a)],
+        axis=1,
     )
 
 
@@ -279,7 +295,9 @@ def _model_of_nan(X: Any) -> np.ndarray:
 
 def _model_of_a_flaw(X: Any) -> np.ndarray:
     return np.where(
-        (np.asarray(X) == FLAW).all(axis=1, keepdims=True), np.nan, _model(X)
+        (np.asarray(X) == FLAW).all(axis=1, keepdims=True),
+        np.nan,
+        _model(X),
     )
 
 
@@ -305,11 +323,15 @@ def _fitted(
 
 
 def _worths(
-    reward: Reward, X: Any = None, coalitions: np.ndarray | None = None, **fit: Any
+    reward: Reward,
+    X: Any = None,
+    coalitions: np.ndarray | None = None,
+    **fit: Any,
 ) -> np.ndarray:
     """Return the values ``(r, m, k)`` of the game that a clone of the reward makes."""
     return _asked(
-        _fitted(clone(reward), **fit).game(_instances() if X is None else X), coalitions
+        _fitted(clone(reward), **fit).game(_instances() if X is None else X),
+        coalitions,
     )
 
 
@@ -332,7 +354,10 @@ REWARD_CHECKS = checks_named("check_reward_", globals()) | {
 
 
 def check_reward(
-    reward: Reward, *, skip: Container[str] = (), rtol: float = RTOL
+    reward: Reward,
+    *,
+    skip: Container[str] = (),
+    rtol: float = RTOL,
 ) -> None:
     """Check a reward: parameters, fit, groups, outputs, and the games that it makes.
 

@@ -94,10 +94,14 @@ def check_sampler_rows(sampler: Sampler) -> None:
         alone = one_by_one.ask(np.array([row]), n)
         _tell_nothing(one_by_one, np.array([row]), alone)
         for part_alone, part_together in zip(
-            _part(alone, 0), _part(together, row), strict=True
+            _part(alone, 0),
+            _part(together, row),
+            strict=True,
         ):
             assert_equal(
-                part_alone, part_together, f"the design of instance {row}, asked alone,"
+                part_alone,
+                part_together,
+                f"the design of instance {row}, asked alone,",
             )
 
 
@@ -157,7 +161,11 @@ def goes_on(sampler: Sampler) -> bool:
 
 
 def started(
-    sampler: Sampler, r: int, n: int, p: int = N_PLAYERS, b: int = 1
+    sampler: Sampler,
+    r: int,
+    n: int,
+    p: int = N_PLAYERS,
+    b: int = 1,
 ) -> Sampler:
     # One generator per row, by its number: a row draws the same alone and with others.
     rngs = [np.random.default_rng([5, row]) for row in range(r)]
@@ -259,7 +267,9 @@ def check_solver_rows(sampler: Sampler, solver: Solver) -> None:
         )
         for design, values in designs:
             alone.update(
-                np.array([0]), _of_rows(design, np.array([row])), values[[row]]
+                np.array([0]),
+                _of_rows(design, np.array([row])),
+                values[[row]],
             )
         expected = (None if part is None else part[[row]] for part in together)
         _assert_same(alone.result(), expected, f"instance {row} alone")
@@ -278,7 +288,8 @@ def check_solver_some_rows(sampler: Sampler, solver: Solver) -> None:
     after = running.result().values
     assert np.array_equal(after[1], before[1]), "an instance changed without an update"
     values_of_all = _solved(
-        clone(solver), [(first, values), (second, second_values)]
+        clone(solver),
+        [(first, values), (second, second_values)],
     ).values
     assert np.array_equal(after[going], values_of_all[going]), (
         "a row depends on the other continuing rows"
@@ -308,7 +319,9 @@ def check_solver_symmetry(sampler: Sampler, solver: Solver, atol: float = 1e-9) 
 
 
 def _relabelled(
-    design: Any, values: np.ndarray, order: np.ndarray
+    design: Any,
+    values: np.ndarray,
+    order: np.ndarray,
 ) -> tuple[Any, np.ndarray]:
     """Return a design in which player ``order[i]`` is called i, and its values."""
     changed = {}
@@ -318,7 +331,9 @@ def _relabelled(
         values = values[:, place]
         weights = None if design.weights is None else design.weights[:, :, order]
         design = replace(
-            design, coalitions=design.coalitions[:, place], weights=weights
+            design,
+            coalitions=design.coalitions[:, place],
+            weights=weights,
         )
     for name, value in vars(design).items():
         if name in ("permutations", "players"):
@@ -362,7 +377,8 @@ def _designs(sampler: Sampler, *halves) -> list[tuple[Any, np.ndarray]]:
     for n in requests:
         design = sampler.ask(rows, n)
         coalitions = np.broadcast_to(
-            design.coalitions, (N_ROWS, *design.coalitions.shape[1:])
+            design.coalitions,
+            (N_ROWS, *design.coalitions.shape[1:]),
         )
         values = np.stack(
             [
@@ -406,7 +422,10 @@ SOLVER_CHECKS = checks_named("check_solver_", globals())
 
 
 def check_solver(
-    solver: Solver, sampler: Sampler, *, skip: Container[str] = ()
+    solver: Solver,
+    sampler: Sampler,
+    *,
+    skip: Container[str] = (),
 ) -> None:
     """Check a solver on given designs: independence of rows, merging, relabelled players.
 

@@ -147,7 +147,9 @@ def parametrize_contract(
 
 
 def _check_reasons(
-    given: Mapping[str, str] | None, parameter: str, cases: list[str]
+    given: Mapping[str, str] | None,
+    parameter: str,
+    cases: list[str],
 ) -> None:
     """Raise an error unless reasons are a dict of known checks."""
     if given is not None and not isinstance(given, Mapping):

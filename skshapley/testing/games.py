@@ -177,7 +177,10 @@ class GloveGame(CooperativeGame):
         before = np.arange(self.n_players)
         # more than half of the `before` others hold the other hand
         chances = hypergeom.sf(
-            before // 2, self.n_players - 1, hands[::-1, None], before
+            before // 2,
+            self.n_players - 1,
+            hands[::-1, None],
+            before,
         )
         return np.repeat(chances.mean(axis=1), hands)
 
@@ -278,7 +281,9 @@ class _SetGame(CooperativeGame):
     """A sum over sets of players, each with a number."""
 
     def __init__(
-        self, n_players: int, numbers: Mapping[tuple[int, ...], float]
+        self,
+        n_players: int,
+        numbers: Mapping[tuple[int, ...], float],
     ) -> None:
         self.n_players = n_players
         self._sets = np.zeros((len(numbers), n_players), dtype=bool)
@@ -322,7 +327,9 @@ class DividendGame(_SetGame):
     """
 
     def __init__(
-        self, n_players: int, dividends: Mapping[tuple[int, ...], float]
+        self,
+        n_players: int,
+        dividends: Mapping[tuple[int, ...], float],
     ) -> None:
         super().__init__(n_players, dividends)
         self.dividends = dict(dividends)
@@ -361,7 +368,9 @@ class FourierGame(_SetGame):
     """
 
     def __init__(
-        self, n_players: int, coefficients: Mapping[tuple[int, ...], float]
+        self,
+        n_players: int,
+        coefficients: Mapping[tuple[int, ...], float],
     ) -> None:
         super().__init__(n_players, coefficients)
         self.coefficients = dict(coefficients)
@@ -396,7 +405,10 @@ class RandomGame(CooperativeGame):
     """
 
     def __init__(
-        self, n_players: int, seed: int = 0, null_players: Sequence[int] = ()
+        self,
+        n_players: int,
+        seed: int = 0,
+        null_players: Sequence[int] = (),
     ) -> None:
         self.n_players = n_players
         self.seed = seed
@@ -514,13 +526,16 @@ class HybridGame(Game):
         if references is None:
             weights = self.reference_weights
             references = np.broadcast_to(
-                np.arange(self.n_references), (r, m, self.n_references)
+                np.arange(self.n_references),
+                (r, m, self.n_references),
             )
         else:
             weights = np.full(references.shape[2], 1 / references.shape[2])
         present = coalitions[:, :, None, :]
         hybrid = np.where(
-            present, self.X[rows][:, None, None, :], self.background[references]
+            present,
+            self.X[rows][:, None, None, :],
+            self.background[references],
         )
         values = self._values(hybrid.reshape(-1, p)).reshape(*references.shape, -1)
         # No matrix product: its last bits may depend on the number of rows.
@@ -544,7 +559,10 @@ class HybridGame(Game):
     def take(self, rows: np.ndarray) -> "HybridGame":
         """Return the game of some rows."""
         return HybridGame(
-            self.function, self.X[rows], self.background, self.reference_weights
+            self.function,
+            self.X[rows],
+            self.background,
+            self.reference_weights,
         )
 
     @property
@@ -558,7 +576,8 @@ def brute_force_rows(game: Game) -> np.ndarray:
 
     def of_row(row: int) -> np.ndarray:
         return brute_force(
-            lambda few: game(few[None], np.array([row]))[0], game.n_players
+            lambda few: game(few[None], np.array([row]))[0],
+            game.n_players,
         )
 
     return np.array([of_row(row) for row in range(game.n_rows)])
@@ -576,7 +595,9 @@ def as_instances(game: Any, n: int = 1) -> HybridGame:
     """
     function = partial(_of_rows, game)  # picklable, for workers
     return HybridGame(
-        function, np.ones((n, game.n_players)), np.zeros((1, game.n_players))
+        function,
+        np.ones((n, game.n_players)),
+        np.zeros((1, game.n_players)),
     )
 
 
