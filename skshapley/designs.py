@@ -91,8 +91,10 @@ class Design:
         instance, place = np.nonzero(none)
         everything[none] = v_empty[instance]
         if self.coalition_references is not None:
-            q = self.coalition_references.shape[2]
-            references = np.broadcast_to(self.coalition_references, (*inner.shape, q))
+            references = np.broadcast_to(
+                self.coalition_references,
+                (*inner.shape, self.coalition_references.shape[2]),
+            )
             everything[none] = empty(instance, references[instance, place]).mean(axis=1)
         return everything
 

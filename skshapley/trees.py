@@ -181,8 +181,12 @@ class TreeExplainer(Attributor):
         trees, self.output_names_ = self._read_output(name)
         form = Trees(trees, model_columns(self.estimator))
         if X is None:  # a row of zeros has the columns that the players are made of
-            zeros = form.in_its_container(np.zeros((1, trees.n_features)))
-            background = Background.of(self, zeros, None, self.groups)
+            background = Background.of(
+                self,
+                form.in_its_container(np.zeros((1, trees.n_features))),
+                None,
+                self.groups,
+            )
             self._background = replace(background, rows=None, weights=np.empty(0))
         else:
             self._background = Background.of(self, X, sample_weight, self.groups)
@@ -193,8 +197,13 @@ class TreeExplainer(Attributor):
         if from_paths:
             rows = None
             weights = np.ones(1)
-        players = self.players_.column_player, self.players_.n_players
-        form.fit(rows, weights, *players, self.n_jobs)
+        form.fit(
+            rows,
+            weights,
+            self.players_.column_player,
+            self.players_.n_players,
+            self.n_jobs,
+        )
         if trees.raw_response is not None and rows is not None:
             probes = take_rows(rows, slice(0, CHECKED_ROWS))
             response = trees.raw_response(form.in_its_container(probes))
@@ -204,8 +213,10 @@ class TreeExplainer(Attributor):
                 np.arange(len(response)),
                 form.size,
             )
-        labels = self._labels(self.output_names_, pairs, **self._facts(index))
-        self._way: Way = Exact(labels, form)
+        self._way: Way = Exact(
+            self._labels(self.output_names_, pairs, **self._facts(index)),
+            form,
+        )
         return self
 
     @corrected

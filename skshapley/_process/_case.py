@@ -162,8 +162,13 @@ class Case:
         if self.index == SHAPLEY and odd.block is None:
             if (~placed).sum() >= LEAST_PAIRS * p:
                 # random pairs show the jumps that they contain
-                random = every.take(~placed)
-                return remainder(posterior, values, errors, random, drawn[~placed])
+                return remainder(
+                    posterior,
+                    values,
+                    errors,
+                    every.take(~placed),
+                    drawn[~placed],
+                )
             values, errors = blended(posterior, values, errors)
         return values, allowing_for_steps(posterior, errors)
 

@@ -62,8 +62,10 @@ def standard_errors(posterior: Posterior) -> np.ndarray:
     counted = process.points.unseen + LEAST_UNSEEN
     if process.functional.least_counted:
         counted = np.ones(len(process.points))
-    influential = _widened(squared, counted * influence)
-    scale = np.maximum(_widened(squared, counted), influential)
+    scale = np.maximum(
+        _widened(squared, counted),
+        _widened(squared, counted * influence),
+    )
     scale *= (1 + process.kernel.n_fitted / len(process.points)) ** SPENT
     variance = (1 - POOLED) * process.variance + POOLED * process.variance.mean()
     return np.sqrt(variance[:, None] * scale[..., None, :])

@@ -106,8 +106,11 @@ class Evidence:
 def odd_evidence(points: Pairs) -> Evidence:
     """Return the density of the odd kernel's vector."""
     p = points.n_players
-    prior = OddKernel.prior(p, points.block is not None)
-    return Evidence(points, lambda theta: OddKernel.from_vector(theta, p), prior)
+    return Evidence(
+        points,
+        lambda theta: OddKernel.from_vector(theta, p),
+        OddKernel.prior(p, points.block is not None),
+    )
 
 
 def even_evidence(
@@ -116,11 +119,10 @@ def even_evidence(
     pair_variances: np.ndarray | None = None,
 ) -> Evidence:
     """Return the density of the even kernel's vector, given reaches and variances of pairs."""
-    prior = EvenKernel.prior(points.block is not None)
     return Evidence(
         points,
         lambda theta: EvenKernel.from_vector(reach, theta, pair_variances),
-        prior,
+        EvenKernel.prior(points.block is not None),
     )
 
 
@@ -188,8 +190,11 @@ def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:
         scale = np.einsum("nk,nk->k", points.values, solved) / n
         scale = np.maximum(scale, np.finfo(float).tiny)
         mean = variances[:, None] * (features.T @ solved)
-        solved_features = cho_solve(factor, features, check_finite=False)
-        explained = np.einsum("nm,nm->m", features, solved_features)
+        explained = np.einsum(
+            "nm,nm->m",
+            features,
+            cho_solve(factor, features, check_finite=False),
+        )
         variance = variances - variances**2 * explained
         expected = (mean**2 / scale).mean(axis=1) + np.maximum(variance, 0.0)
         variances = (shared + expected) / 2

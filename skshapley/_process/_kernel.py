@@ -207,8 +207,12 @@ class PartKernel(ABC):
         points : Pairs
         """
         diagonal = np.diag(pull)
-        pairs = zip(self.scales, parts, strict=False)
-        slopes = np.array([scale * np.vdot(pull, part) for scale, part in pairs])
+        slopes = np.array(
+            [
+                scale * np.vdot(pull, part)
+                for scale, part in zip(self.scales, parts, strict=False)
+            ]
+        )
         slopes[0] += JITTER * self.lowest * diagonal.sum()
         if points.block is not None:
             slopes[0] += slopes[-2]

@@ -54,8 +54,11 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if residual.all():
         # without a fit, zeros at all points of all blocks are the witnesses
         spare = len(odd) - len(odd.by_block()) - p
-    sizes = positive_sizes(np.abs(values))
-    errors = _unwitnessed(values, sizes, np.full(len(largest), spare))
+    errors = _unwitnessed(
+        values,
+        positive_sizes(np.abs(values)),
+        np.full(len(largest), spare),
+    )
     return values, errors, residual & (largest > 0)
 
 

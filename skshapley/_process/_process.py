@@ -46,9 +46,8 @@ class Process:
         self.kernel = kernel
         self.functional = functional
         # the transpose of a symmetric matrix has the order of LAPACK, and needs no copy
-        covariance = kernel.gram(points).T
         self.factor = cholesky(
-            covariance,
+            kernel.gram(points).T,
             lower=True,
             overwrite_a=True,
             check_finite=False,
@@ -107,8 +106,10 @@ class Process:
 
     def means(self, weights: np.ndarray) -> np.ndarray:
         """Return the posterior means of all entries, ``(..., e, k)``, from solved values."""
-        parts = [covariances @ weights for _, covariances in self._chunks()]
-        return np.concatenate(parts, axis=-2)
+        return np.concatenate(
+            [covariances @ weights for _, covariances in self._chunks()],
+            axis=-2,
+        )
 
     @cached_property
     def left_out_variance(self) -> np.ndarray:
@@ -169,8 +170,7 @@ class Posterior:
         """
         scale = np.maximum(np.abs(self.values).max(axis=-2, keepdims=True), TINY)
         rounded = np.round(self.values / scale, DIGITS)
-        reach = self.process.kernel.reach
-        ranked = self.process.points.signs[:, np.argsort(-reach)]
+        ranked = self.process.points.signs[:, np.argsort(-self.process.kernel.reach)]
         return np.apply_along_axis(repetition, -2, rounded, ranked)[..., None, :]
 
     @property
@@ -202,8 +202,7 @@ def repetition(values: np.ndarray, signs: np.ndarray) -> float:
     first_change = changes.argmax(axis=1)
     # Neighbours that agree in the determining players have equal values.
     last_player = first_change[changes[:, -1]].max(initial=0)
-    n_points = 1 + (first_change <= last_player).sum()
-    return 1 - n_distinct / n_points
+    return 1 - n_distinct / (1 + (first_change <= last_player).sum())
 
 
 def choose_pairs(
@@ -362,8 +361,7 @@ def best_candidates(points: Pairs, values: np.ndarray) -> np.ndarray:
     scale = (compared * (inverses[:, None] @ compared)).sum(axis=2)
     # log density of the values at their best scales, as a mean over outputs
     log_scale = np.log(np.maximum(scale, TINY)).mean(axis=2)
-    log_fit = -0.5 * len(places) * log_scale
-    return (log_fit - log_volumes[:, None]).argmax(axis=0)
+    return (-0.5 * len(places) * log_scale - log_volumes[:, None]).argmax(axis=0)
 
 
 def ranked_players(odd: np.ndarray, players: np.ndarray) -> np.ndarray:

@@ -47,8 +47,7 @@ def _column(series: pd.Series) -> np.ndarray:
     # Codes by frequency, so that the categories beyond the most frequent ones share the
     # last bin.
     codes, _ = pd.factorize(series.astype(object), use_na_sentinel=False)
-    order = np.argsort(-np.bincount(codes), kind="stable")
-    return np.argsort(order)[codes]
+    return np.argsort(np.argsort(-np.bincount(codes), kind="stable"))[codes]
 
 
 def is_category(column: np.ndarray) -> bool:
@@ -98,8 +97,10 @@ def indicators_of(columns: list[np.ndarray]) -> Iterator[np.ndarray]:
     """Yield the columns as numbers ``(n,)``, with one indicator for each frequent category."""
     for column in columns:
         if is_category(column):
-            levels = range(min(column.max() + 1, MOST_CATEGORIES))
-            yield from ((column == level).astype(np.float64) for level in levels)
+            yield from (
+                (column == level).astype(np.float64)
+                for level in range(min(column.max() + 1, MOST_CATEGORIES))
+            )
         else:
             yield column
 
@@ -177,11 +178,13 @@ def herded(
         With sum 1.
     rng : numpy.random.Generator
     """
-    parts = [
-        *indicators_of(columns_of(table)),
-        *(() if predictions is None else predictions.T),
-    ]
-    numbers = standardised(parts, weights)
+    numbers = standardised(
+        [
+            *indicators_of(columns_of(table)),
+            *(() if predictions is None else predictions.T),
+        ],
+        weights,
+    )
     b = n_rows(table)
     take_all = b <= MOST_CANDIDATES
     candidates = (

@@ -197,9 +197,8 @@ class RowOrder:
     def plain(cls, weights: np.ndarray, rng: np.random.Generator) -> "RowOrder":
         """Return rows in random order, by their weights."""
         rows, places = _by_weight(weights, rng)
-        every = np.arange(len(weights))
         return cls(
-            every,
+            np.arange(len(weights)),
             rng.permutation(rows[places]),
             1,
             1 / float(weights @ weights),
@@ -241,11 +240,9 @@ class RowOrder:
         features = fourier(features_and_predictions, rng, N_FEATURES)(
             features_and_predictions
         )
-        key = predicted.sum(axis=1)[places]
-        order = balanced_order(features, key, rng)
+        order = balanced_order(features, predicted.sum(axis=1)[places], rng)
         traits = None  # mixtures of columns belong to no player
         if len(columns) == len(column_player):
-            sample = rows[places[order[:QUANTILE_ROWS]]]
             traits = Traits.of(
                 columns,
                 numbers,
@@ -253,7 +250,7 @@ class RowOrder:
                 weights,
                 column_player,
                 rows,
-                sample,
+                rows[places[order[:QUANTILE_ROWS]]],
             )
         return cls(rows, places[order], CHUNK, 1 / float(weights @ weights), traits)
 
@@ -291,9 +288,8 @@ class RowOrder:
         errors = (values - means[:, None]) * (m / max(m - 1, 1))
         if self.traits is None or m < LEAST_REGRESSED:
             return means, errors
-        samples = zip(values, rows, players, control, strict=True)
         for sample, (of_sample, sampled, row_players, row_control) in enumerate(
-            samples
+            zip(values, rows, players, control, strict=True)
         ):
             finite_control = row_control[:, :, ~np.isnan(row_control[0, 0])]
             fitted, unseen = _regressed(
@@ -363,8 +359,11 @@ def balanced_order(
         count = len(remaining) // size
         groups = remaining[: count * size].reshape(count, size)
         remaining = remaining[count * size :]
-        by_key = np.argsort(key[groups], axis=1, kind="stable")
-        groups = np.take_along_axis(groups, by_key, axis=1)
+        groups = np.take_along_axis(
+            groups,
+            np.argsort(key[groups], axis=1, kind="stable"),
+            axis=1,
+        )
         while groups.shape[1] > 1 and len(groups):
             groups = _halves(features, groups, rng)
         parts.append(groups.ravel())
@@ -387,8 +386,7 @@ def _halves(
     for choice, difference in zip(straight, differences, strict=True):
         # the assignment with the smaller difference of the halves' sums
         np.less_equal(np.einsum("gm,gm->g", excess, difference), 0, out=choice)
-        signs = np.where(choice, 1, -1).astype(features.dtype)
-        excess += difference * signs[:, None]
+        excess += difference * np.where(choice, 1, -1).astype(features.dtype)[:, None]
     swapped = rng.random((count, 1)) < 0.5
     halves = np.where((swapped != straight.T)[:, :, None], pairs, pairs[:, :, ::-1])
     return halves.swapaxes(1, 2).reshape(2 * count, size // 2)

@@ -54,9 +54,8 @@ def column_to_arrow(
         # Arrow has no sparse columns; the note restores them.
         column = column.sparse.to_dense()
     if isinstance(kind, pd.CategoricalDtype):
-        groups = [encoded(group, unknown) for group in kind.categories]
         note |= {
-            "categories": groups,
+            "categories": [encoded(group, unknown) for group in kind.categories],
             "of": str(kind.categories.dtype),
             "ordered": kind.ordered,
         }
@@ -90,8 +89,10 @@ def column_to_arrow(
 def column_from_arrow(array: "pa.ChunkedArray", note: dict) -> pd.Series:
     """Return the original column from the output of `column_to_arrow`."""
     if note.get("json"):
-        texts = array.to_pylist()
-        values = [None if text is None else decoded(json.loads(text)) for text in texts]
+        values = [
+            None if text is None else decoded(json.loads(text))
+            for text in array.to_pylist()
+        ]
         return pd.Series(values, dtype=object).astype(note["dtype"])
     if "categories" in note:
         groups = pd.Index(
@@ -165,14 +166,18 @@ def frame_to_bytes(frame: pd.DataFrame) -> bytes:
 
 def frame_from_bytes(data: bytes) -> pd.DataFrame:
     """Return the original frame from the output of `frame_to_bytes`."""
-    pa = needed("pyarrow", "a frame in a skops file", "parquet")
-    table = pa.ipc.open_file(BytesIO(data)).read_all()
+    table = (
+        needed("pyarrow", "a frame in a skops file", "parquet")
+        .ipc.open_file(BytesIO(data))
+        .read_all()
+    )
     content = json.loads(table.schema.metadata[META])
     names = [decoded(name) for name in content["names"]]
     p = len(content["names"])
     pairs = [*zip(table.columns, content["notes"], strict=True)]
-    keys = zip(content["levels"], pairs[p:], strict=True)
-    index = index_from_arrow([(key, *pair) for key, pair in keys])
+    index = index_from_arrow(
+        [(key, *pair) for key, pair in zip(content["levels"], pairs[p:], strict=True)]
+    )
     columns = [column_from_arrow(*pair).set_axis(index) for pair in pairs[:p]]
     # Numbered first: a dict of names would lose repeated ones.
     frame = pd.DataFrame(dict(enumerate(columns)), index=index, columns=range(p))

@@ -225,8 +225,10 @@ def _of_column_transformer(transformer, width) -> NDArray[np.intp]:
 
 def chosen_columns(transformer, columns) -> NDArray[np.intp]:
     """Return the positions of some columns of a ColumnTransformer: labels, ints or bools."""
-    names = getattr(transformer, "feature_names_in_", None)
-    positions = pd.DataFrame([np.arange(transformer.n_features_in_)], columns=names)
+    positions = pd.DataFrame(
+        [np.arange(transformer.n_features_in_)],
+        columns=getattr(transformer, "feature_names_in_", None),
+    )
     return np.ravel(take_columns(columns, positions))
 
 

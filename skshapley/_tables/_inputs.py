@@ -285,8 +285,12 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
     expected = column_names(background)
     columns = column_names(X)
     lost = [name for name in expected if name not in columns]
-    extra = [name for name in columns if name not in expected]
-    refuse_other_columns(lost, extra, owner, "the background")
+    refuse_other_columns(
+        lost,
+        [name for name in columns if name not in expected],
+        owner,
+        "the background",
+    )
     X = in_order_of(X, expected)
     wrong = []
     recoded = {}

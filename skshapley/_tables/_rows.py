@@ -307,8 +307,12 @@ class FramePool(ColumnPool):
         self._pools = [_joined(X[name], background[name]) for name in self._names]
 
     def hybrid(self, coalitions, rows, references) -> Any:
-        index = self._index(coalitions, rows, references)
-        columns = zip(self._names, self._pools, index, strict=True)
+        columns = zip(
+            self._names,
+            self._pools,
+            self._index(coalitions, rows, references),
+            strict=True,
+        )
         return pd.DataFrame(
             {name: pool.take(positions) for name, pool, positions in columns}
         )

@@ -88,8 +88,7 @@ def entry_probabilities(
     """
     p = present.shape[1]
     probabilities = np.ones(present.shape)
-    everyone = np.zeros(p, dtype=np.intp)
-    for outer, inner in pairwise([everyone, *levels, np.arange(p)]):
+    for outer, inner in pairwise([np.zeros(p, dtype=np.intp), *levels, np.arange(p)]):
         _, first, unit = np.unique(inner, return_index=True, return_inverse=True)
         members = np.equal.outer(unit, np.arange(len(first))).astype(float)
         has_present = present @ members > 0
@@ -116,8 +115,9 @@ def count_nested(levels: NDArray[np.intp]) -> int:
     """
     players = np.arange(levels.shape[1])
     ways = np.zeros(len(players))  # divisions of the unit of each player
-    above = [np.zeros_like(players), *levels, players]
-    for outer, inner in reversed(list(pairwise(above))):
+    for outer, inner in reversed(
+        list(pairwise([np.zeros_like(players), *levels, players]))
+    ):
         first = np.unique(inner, return_index=True)[1]
         # Counts of more units are beyond any budget, and may overflow.
         n_units = np.minimum(np.bincount(outer[first]), MOST_UNITS)
@@ -144,7 +144,10 @@ def nested_coalitions(levels: NDArray[np.intp]) -> NDArray[np.bool_]:
         # the outermost level at which a player is in another group
         level = (groups != groups[:, [divided]]).argmax(axis=0)
         level[divided] = len(groups) - 1
-        names = np.stack([level, groups[level, players]])
-        unit = np.unique(names, axis=1, return_inverse=True)[1].ravel()
+        unit = np.unique(
+            np.stack([level, groups[level, players]]),
+            axis=1,
+            return_inverse=True,
+        )[1].ravel()
         coalitions.append(all_coalitions(int(unit.max()) + 1)[:, unit])
     return np.unique(np.concatenate(coalitions), axis=0)

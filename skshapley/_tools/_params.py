@@ -210,8 +210,11 @@ class HintingClass(ABCMeta):
     if not TYPE_CHECKING:
 
         def __getattr__(cls, name: str) -> object:
-            text = absent(cls.__name__, name, cls._instead, dir(cls))
-            raise AttributeError(text, name=name, obj=cls)
+            raise AttributeError(
+                absent(cls.__name__, name, cls._instead, dir(cls)),
+                name=name,
+                obj=cls,
+            )
 
 
 class Hinting(metaclass=HintingClass):
@@ -368,8 +371,11 @@ class Number(Constraint):
         bounds = " and ".join(
             f"{word} {end:g}" for word, end in words.items() if isfinite(end)
         )
-        choices = "a positive number" if bounds == "above 0" else f"a number {bounds}"
-        super().__init__(self._holds, choices, **more)
+        super().__init__(
+            self._holds,
+            "a positive number" if bounds == "above 0" else f"a number {bounds}",
+            **more,
+        )
 
     def _holds(self, value: Any) -> bool:
         if (
@@ -393,10 +399,9 @@ class Maybe(Constraint):
 
     def __init__(self, other: Constraint, **more: Any) -> None:
         self.other = other
-        choices = f"None or {other.choices}"
         super().__init__(
             lambda value: value is None or other.allows(value),
-            choices,
+            f"None or {other.choices}",
             **more,
         )
 
@@ -447,8 +452,11 @@ def check_parameters(owner: object, constraints: Mapping[str, Constraint]) -> No
         One sentence with the owner, the parameter, its valid values, its value, and the
         hint.
     """
-    parameters = {name: getattr(owner, name) for name in constraints}
-    check_values(type(owner).__name__, parameters, constraints)
+    check_values(
+        type(owner).__name__,
+        {name: getattr(owner, name) for name in constraints},
+        constraints,
+    )
 
 
 def check_values(

@@ -109,8 +109,10 @@ class Costs:
         # nested groups, there is one for each player and the prediction.
         k = np.arange(len(self.leaves))
         size = ((k + 1 if self.nested else 2) * 2.0**k) @ self.leaves
-        room = working_bytes(TABLE_SHARE) / 8
-        return bool(self.has_tables and self.n_columns * size <= room)
+        return bool(
+            self.has_tables
+            and self.n_columns * size <= working_bytes(TABLE_SHARE) / 8
+        )
 
     def keeps_tables(self, b) -> bool:
         """Return True if fit makes tables."""
@@ -119,8 +121,7 @@ class Costs:
         cost = self._by_tables(0, b)
         if b is None:
             return cost <= FIT_NS
-        first_row = self._without_tables(1, b)
-        quick = cost <= max(PREPARED_NS, first_row)
+        quick = cost <= max(PREPARED_NS, self._without_tables(1, b))
         return quick and not self.prefers_pairs(ROWS_EXPECTED, b)
 
     def model_rows(self, b) -> float:

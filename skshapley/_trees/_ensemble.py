@@ -497,8 +497,10 @@ def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.in
         np.split(order, starts)[1:],
         strict=True,
     ):
-        distinct = np.unique(trees.threshold[nodes[positions]], return_inverse=True)
-        thresholds[name], ranks[positions] = distinct
+        thresholds[name], ranks[positions] = np.unique(
+            trees.threshold[nodes[positions]],
+            return_inverse=True,
+        )
     return thresholds, ranks
 
 
@@ -577,8 +579,11 @@ def assemble(trees, *, n_outputs, base, raw_response=None, **how) -> TreeEnsembl
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
     def column(name, dtype) -> np.ndarray:
-        parts = [tree[name] for tree in trees]
-        return np.concatenate(parts, dtype=dtype, casting="unsafe")
+        return np.concatenate(
+            [tree[name] for tree in trees],
+            dtype=dtype,
+            casting="unsafe",
+        )
 
     # Libraries mark leaves differently: -1, -2, or 0.
     leaf = column("left", np.int64) < 0

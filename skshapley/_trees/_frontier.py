@@ -122,12 +122,11 @@ class Frontier:
         tree, output : ndarray of shape (n,), int
         values : ndarray of shape (n, m, n_players)
         """
-        runs = self._runs(
+        for part, column, tree, output, walked in self._runs(
             instance[:, None],
             references,
             tree_references=tree_references,
-        )
-        for part, column, tree, output, walked in runs:
+        ):
             yield tree, output, self._sums(walked, column, len(part), index)
 
     def pairs(self, instances, references, weights, index) -> NDArray[np.float64]:
@@ -204,8 +203,13 @@ class Frontier:
                     np.repeat(instance * n_rows, b),
                     tree_references[tree][:, part].ravel() * n_rows,
                 ]
-                roots = np.repeat(layout.roots[tree], b)
-                walked = walk(layout, roots, X, R, at[answered:])
+                walked = walk(
+                    layout,
+                    np.repeat(layout.roots[tree], b),
+                    X,
+                    R,
+                    at[answered:],
+                )
                 for column in range(len(layout.value)):
                     output = column if layout.output is None else layout.output[tree]
                     yield (
@@ -220,8 +224,10 @@ class Frontier:
         """Return the values of each run, ``(n_runs, b, n_players)``, for one column of leaves."""
         n_starts = len(walked.ends) - len(walked.parents)
         value = self.layout.value[column].take(walked.ends)
-        worths = meeting_weights(self.layout.most_decided, index)[:2]
-        gains, losses = (value * worth.take(walked.decided) for worth in worths)
+        gains, losses = (
+            value * worth.take(walked.decided)
+            for worth in meeting_weights(self.layout.most_decided, index)[:2]
+        )
         worth = np.empty(len(walked.parents))
         # Children before parents: a lineage must have all its sums before it passes
         # them on.
@@ -234,8 +240,11 @@ class Frontier:
             losses[parent] += losses[new]
         # The first lineages are the starts themselves, which no branching created.
         slot = walked.origins[n_starts:] * self.n_players + walked.players
-        sums = added_up(slot, worth, n_starts * self.n_players)
-        return sums.reshape(-1, b, self.n_players)
+        return added_up(slot, worth, n_starts * self.n_players).reshape(
+            -1,
+            b,
+            self.n_players,
+        )
 
     def _pair_sums(self, walked, weights, column, index) -> NDArray[np.float64]:
         """Return the interactions of each run, ``(n_runs, n_players ** 2)``, as i, j or as j, i.
@@ -254,8 +263,10 @@ class Frontier:
         n_runs = n_starts // len(weights)
         value = self.layout.value[column].take(walked.ends)
         value *= np.tile(weights, n_runs).take(walked.origins)
-        worths = meeting_weights(self.layout.most_decided, index)[2:]
-        two, mixed, none = (value * worth.take(walked.decided) for worth in worths)
+        two, mixed, none = (
+            value * worth.take(walked.decided)
+            for worth in meeting_weights(self.layout.most_decided, index)[2:]
+        )
         # The interaction of a branching's player with a present player, and with an
         # absent one
         of_either = np.empty((2, n))
@@ -289,8 +300,11 @@ class Frontier:
             cells.append(cell.take(later) + walked.players.take(earlier >> 1))
             terms.append(of_either.ravel().take(later + n * (earlier & 1)))
             earlier = before.take(earlier >> 1)
-        sums = added_up(np.concatenate(cells), np.concatenate(terms), n_runs * p * p)
-        return sums.reshape(n_runs, p * p)
+        return added_up(
+            np.concatenate(cells),
+            np.concatenate(terms),
+            n_runs * p * p,
+        ).reshape(n_runs, p * p)
 
 
 def _add_in_order(total, at, terms, n_rows) -> None:

@@ -147,8 +147,15 @@ class GroupedTrees:
         self.position[inner] = place[number]
         self.roots = roots
         bit = np.where(group < 0, paths.bit, self.position)
-        n_bits = int(bits[roots].max())
-        self.patterns = Patterns(trees, roots, group, bit, row, rank, n_bits)
+        self.patterns = Patterns(
+            trees,
+            roots,
+            group,
+            bit,
+            row,
+            rank,
+            int(bits[roots].max()),
+        )
         self.chunks = list(_cut(paths, group, shape, keys, trees.n_outputs))
 
     def values(self, chunk) -> NDArray[np.float64]:
@@ -168,8 +175,11 @@ class GroupedTrees:
         children = np.concatenate([self.trees.left, self.trees.right])
         while (inner := children.take(nodes) >= 0).any():
             right = pattern >> self.position.take(nodes) & 1
-            below = children.take(nodes + right * self.trees.n_nodes)
-            nodes = np.where(inner, below, nodes)
+            nodes = np.where(
+                inner,
+                children.take(nodes + right * self.trees.n_nodes),
+                nodes,
+            )
         return self.trees.value.T[chunk.outputs][:, nodes]
 
     def fail_masks(self, chunk, leaves=slice(None)) -> np.ndarray:

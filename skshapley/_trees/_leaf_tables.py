@@ -122,12 +122,17 @@ def _leaf_values(levels: tuple[tuple[int, ...], ...]) -> sparse.csr_array:
     failed, background_failed = np.nonzero((masks[:, None] & masks) == 0)
     present = background_failed[:, None] >> players & 1 == 1
     absent = failed[:, None] >> players & 1 == 1
-    signs = present.astype(float) - absent
-    values = signs * entry_probabilities(present, absent, np.array(levels))
+    values = (present.astype(float) - absent) * entry_probabilities(
+        present,
+        absent,
+        np.array(levels),
+    )
     pair, player = np.nonzero(values)
     slots = player * len(masks) + failed[pair]
-    entries = values[pair, player], (slots, background_failed[pair])
-    return sparse.csr_array(entries, shape=(k << k, 1 << k))
+    return sparse.csr_array(
+        (values[pair, player], (slots, background_failed[pair])),
+        shape=(k << k, 1 << k),
+    )
 
 
 def _adjacent(
@@ -153,8 +158,7 @@ def _adjacent(
     of_players = levels[:, players].swapaxes(0, 1)
     groups = np.diff(of_players, axis=2, prepend=of_players[:, :, :1]) != 0
     k = players.shape[1]
-    old = np.arange(1 << k)
-    bits = old[:, None] >> order[:, None] & 1
+    bits = np.arange(1 << k)[:, None] >> order[:, None] & 1
     return players, groups.cumsum(axis=2), bits @ (1 << np.arange(k))
 
 
@@ -176,8 +180,10 @@ def nested_tables(block, chunk, references, patterns, shape, levels) -> Iterator
     masks, law = references.law(block, chunk, patterns)
     # a leaf without players is a constant
     for k, leaves, laws in _batches(chunk, law, lambda k: k + 1 if k else 0):
-        path_players = chunk.leaf_players[leaves, :k]
-        players, groups, sorted_masks = _adjacent(path_players, levels)
+        players, groups, sorted_masks = _adjacent(
+            chunk.leaf_players[leaves, :k],
+            levels,
+        )
         sorted_laws = np.empty_like(laws)
         np.put_along_axis(sorted_laws, sorted_masks, laws, axis=1)
         games = np.zeros((k + 1, *sorted_laws.shape))
@@ -192,8 +198,7 @@ def nested_tables(block, chunk, references, patterns, shape, levels) -> Iterator
         mean = np.zeros(shape[0])
         mean[chunk.outputs] = sorted_laws[:, 0] @ values
         terms = games * values.T[:, None, :, None]
-        predictions = np.full((1, len(players)), shape[1] - 1)
-        sums = np.concatenate([players.T, predictions])
+        sums = np.concatenate([players.T, np.full((1, len(players)), shape[1] - 1)])
         sums = chunk.outputs[:, None, None] * shape[1] + sums
         output, column, leaf = np.indices(sums.shape).reshape(3, -1)
         number = np.arange(len(players))

@@ -358,8 +358,9 @@ def value_tables(block, chunk, references, patterns, shape, index, grid) -> list
     n_players = shape[1] - 1
     start = np.arange(n) << chunk.n_bits
     group = chunk.groups.start + np.arange(n)
-    real = np.broadcast_to(chunk.players < n_players, (len(chunk.outputs), k, n))
-    output, column, number = np.nonzero(real)
+    output, column, number = np.nonzero(
+        np.broadcast_to(chunk.players < n_players, (len(chunk.outputs), k, n))
+    )
     player = chunk.outputs[output] * shape[1] + chunk.players[column, number]
     of_predictions, leaf = np.divmod(np.arange(len(chunk.outputs) * n), n)
     prediction = chunk.outputs[of_predictions] * shape[1] + n_players
@@ -418,8 +419,10 @@ class LeafSums:
         codes = self.references.codes
         patterns = None
         if codes is not None:
-            parts = [block.patterns(part) for part in _row_parts(codes)]
-            patterns = np.concatenate(parts, axis=1)
+            patterns = np.concatenate(
+                [block.patterns(part) for part in _row_parts(codes)],
+                axis=1,
+            )
         for chunk in block.chunks:
             yield from self.make(block, chunk, self.references, patterns)
 
@@ -462,8 +465,10 @@ class LeafSums:
 
 def _row_parts(codes) -> list[NDArray[Any]]:
     """Return the codes of `ROWS` rows each; one part without rows if there are none."""
-    starts = range(0, max(1, codes.shape[1]), ROWS)
-    return [codes[:, start : start + ROWS] for start in starts]
+    return [
+        codes[:, start : start + ROWS]
+        for start in range(0, max(1, codes.shape[1]), ROWS)
+    ]
 
 
 def each(function, arguments, n_jobs) -> list:
@@ -476,5 +481,6 @@ def each(function, arguments, n_jobs) -> list:
     arguments = list(arguments)
     if len(arguments) < 2 or effective_n_jobs(n_jobs) == 1:
         return list(starmap(function, arguments))
-    run = Parallel(n_jobs=n_jobs, require="sharedmem")
-    return run(delayed(function)(*a) for a in arguments)
+    return Parallel(n_jobs=n_jobs, require="sharedmem")(
+        delayed(function)(*a) for a in arguments
+    )
