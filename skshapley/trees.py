@@ -213,10 +213,8 @@ class TreeExplainer(Attributor):
                 np.arange(len(response)),
                 form.size,
             )
-        self._way: Way = Exact(
-            self._labels(self.output_names_, pairs, **self._facts(index)),
-            form,
-        )
+        labels = self._labels(self.output_names_, pairs, **self._facts(index))
+        self._way: Way = Exact(labels, reward=None, entropy=0, form=form)
         return self
 
     @corrected

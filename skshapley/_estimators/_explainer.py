@@ -303,7 +303,13 @@ class ShapleyExplainer(Attributor):
             masked="tokens of the documents",
             why_sampled="The model must be called on documents with some tokens removed",
         )
-        self._way = Documents(labels, reward, request)
+        self._way = Documents(
+            labels,
+            reward,
+            request.entropy,
+            container=reward.container_,
+            request=request,
+        )
 
     def _facts(self, response: Response, index: Index) -> dict[str, Any]:
         """Return the settings about the response and the index."""

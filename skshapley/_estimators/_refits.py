@@ -216,7 +216,7 @@ class RefitExplainer(Delegating):
             self._fit_to_background(explainer, background, weights)
             self._check_outputs(number, explainer)
             ways.append(explainer._way)
-        self._way = Refits(self.explainer_._way, tuple(ways), source)
+        self._way = Refits.of(self.explainer_._way, ways, source)
         return self
 
     def _check_explainer(self) -> None:

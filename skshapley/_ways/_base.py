@@ -41,11 +41,14 @@ from skshapley._tables import (
     validated,
 )
 from skshapley._tools import generator
-from skshapley.closed_forms import ClosedForm
 from skshapley.explanation import Explanation
 from skshapley.indices import Index
 from skshapley.rewards import Players
 from skshapley.stopping import StoppingRule
+
+# Few probes: they should cost less than the explanation of a row.
+PROBE_ROWS = 32
+PROBES_EACH = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,6 +329,7 @@ def _known(errors: np.ndarray | None) -> np.ndarray | None:
     return None if errors is None or np.isnan(errors).all() else errors
 
 
+@dataclass(frozen=True, eq=False)
 class Way(Portable, ABC):
     """A way to explain rows, with all that it needs.
 
@@ -337,7 +341,7 @@ class Way(Portable, ABC):
     entropy : int
         Source of all random numbers.
     form : ClosedForm or None
-        The closed form, if the values are exact.
+        The fitted closed form, if the values are exact.
     container : callable or None
         Makes the model's input from texts, if documents are explained.
     merge : callable
@@ -347,7 +351,7 @@ class Way(Portable, ABC):
     labels: Labels
     reward: Any
     entropy: int
-    form: ClosedForm | None = None
+    form: Any = None
     container: Callable[[list[str]], Any] | None = None
     merge: ClassVar[Callable[..., Explanation]] = staticmethod(Explanation.merge)
 
@@ -365,9 +369,12 @@ class Way(Portable, ABC):
         """Return the values of the explanation, without a record if possible."""
         return self.explain(X, n_jobs, verbose).values
 
-    @abstractmethod
     def predictions(self, X: Any) -> np.ndarray:
         """Return the predictions of rows, ``(r, k)``, but not as sums of their values."""
+        if self.reward is None:
+            return self.form.predict(X)
+        game = self.reward.game(X)
+        return game.full(np.arange(game.n_rows))
 
     def background_errors(self, X: Any, n_jobs: int | None) -> np.ndarray:
         """Return errors due to the choice of the background; NaN where unknown."""
@@ -394,30 +401,20 @@ class Way(Portable, ABC):
     def with_entropy(self, entropy: int) -> Self:
         """Return this way, as if it were chosen with other entropy."""
 
-    @abstractmethod
     def state(self) -> dict[str, Any]:
-        """Return arrays that differ if the values may; a resumed run compares them."""
+        """Return arrays that differ if the values may; a resumed run compares them.
 
-
-# Few probes: they should cost less than the explanation of a row.
-PROBE_ROWS = 32
-PROBES_EACH = 8
-
-
-def probe_values(way: Any) -> list[np.ndarray]:
-    """Return the responses of a way's reward to background rows and to mixtures of them."""
-    background = way.labels.background.rows
-    b = n_rows(background)
-    probes = np.arange(min(b, PROBE_ROWS)) * b // min(b, PROBE_ROWS)
-    game = way.reward.game(take_rows(background, probes))
-    rng = generator(0, 2)
-    present = rng.random((game.n_rows, PROBES_EACH, game.n_players)) < 0.5
-    references = rng.integers(game.n_references, size=(game.n_rows, PROBES_EACH, 1))
-    rows = np.arange(game.n_rows)
-    return [game.empty(rows), game.full(rows), game(present, rows, references)]
-
-
-def response_of(way: Any, X: Any) -> np.ndarray:
-    """Return the response of the model to rows, ``(r, k)``."""
-    game = way.reward.game(X)
-    return game.full(np.arange(game.n_rows))
+        By default, the responses to background rows and to mixtures of them.
+        """
+        if self.reward is None:
+            return {"responses": []}
+        background = self.labels.background.rows
+        b = n_rows(background)
+        probes = np.arange(min(b, PROBE_ROWS)) * b // min(b, PROBE_ROWS)
+        game = self.reward.game(take_rows(background, probes))
+        rng = generator(0, 2)
+        present = rng.random((game.n_rows, PROBES_EACH, game.n_players)) < 0.5
+        references = rng.integers(game.n_references, size=(game.n_rows, PROBES_EACH, 1))
+        rows = np.arange(game.n_rows)
+        responses = [game.empty(rows), game.full(rows), game(present, rows, references)]
+        return {"responses": responses}

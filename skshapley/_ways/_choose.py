@@ -36,8 +36,13 @@ def choose(
         reading = read(reward, draft.max_rows, n_jobs, request.index, pairs, stops)
     labels = _with_reading(labels, reading)
     if reading.form is not None and reading.reason is None:
-        takes_raw = reward.masked_.takes_raw
-        return Exact(labels, reading.form, reward, request.entropy, takes_raw)
+        return Exact(
+            labels,
+            reward,
+            request.entropy,
+            reading.form,
+            takes_raw=reward.masked_.takes_raw,
+        )
     if reward.joint:
         return Joint.planned(labels, reward, request, draft.size)
     size = draft.size

@@ -15,7 +15,7 @@ from skshapley._run._engine import Interrupted, run
 from skshapley._run._plan import Plan, Request, Size, is_auto, usual_sampler
 from skshapley._tables import n_rows, take_rows
 from skshapley._tools import Stream, duration, generator, progress
-from skshapley._ways._base import PROBE_ROWS, Labels, Way, probe_values, response_of
+from skshapley._ways._base import PROBE_ROWS, Labels, Way
 from skshapley._ways._read import checked_rows, read_outputs
 from skshapley.closed_forms._trees import Trees
 from skshapley.exceptions import PartialExplanationError, UnreadableModelError
@@ -140,22 +140,17 @@ LESS = 10
 LEAST_MAX_ROWS = 300
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Coalitions(Way):
-    """Values estimated from coalitions.
+    """Values estimated from coalitions; the background of the reward is in balanced order.
 
     Attributes
     ----------
-    labels : Labels
-    reward : Reward
-        Fitted, its background in balanced order.
     plan : Plan
     margins : Margins or None
         The log-odds of the response, as a control variate.
     """
 
-    labels: Labels
-    reward: Any
     plan: Plan
     margins: Margins | None = None
 
@@ -182,12 +177,7 @@ class Coalitions(Way):
         if helps and margins is None:
             margins = Margins.of(reward)
         prepare_reward(reward, plan)
-        return cls(labels, reward, plan, margins)
-
-    @property
-    def entropy(self) -> int:  # type: ignore[override]
-        """Source of all random numbers."""
-        return self.plan.entropy
+        return cls(labels, reward, plan.entropy, plan=plan, margins=margins)
 
     def explain(self, X: Any, n_jobs: int | None, verbose: Any) -> Explanation:
         """Return the explanation of checked rows."""
@@ -205,10 +195,6 @@ class Coalitions(Way):
             verbose=verbose,
             margins=margins,
         )
-
-    def predictions(self, X: Any) -> np.ndarray:
-        """Return the response of the model, ``(r, k)``."""
-        return response_of(self, X)
 
     def background_errors(self, X: Any, n_jobs: int | None) -> np.ndarray:
         """Return the errors due to the choice of the background; NaN where unknown."""
@@ -230,10 +216,6 @@ class Coalitions(Way):
         plan = self.plan.with_entropy(entropy)
         reward = copy(self.reward)
         return self.prepared(self.labels, reward, plan, self.margins)
-
-    def state(self) -> dict[str, Any]:
-        """Return the responses of the model to probes."""
-        return {"responses": probe_values(self)}
 
 
 def prepare_reward(reward: Any, plan: Plan) -> None:
@@ -327,7 +309,8 @@ class Joint(Coalitions):
         request : Request
         size : Size
         """
-        return cls(labels, reward, joint_request(request, size, reward).plan(size))
+        plan = joint_request(request, size, reward).plan(size)
+        return cls(labels, reward, plan.entropy, plan=plan)
 
     def explain(self, X: Any, n_jobs: int | None, verbose: Any) -> Explanation:
         """Return the explanation of checked rows."""
@@ -337,14 +320,14 @@ class Joint(Coalitions):
 
     def with_entropy(self, entropy: int) -> Self:
         """Return this way with other coalitions."""
-        return replace(self, plan=self.plan.with_entropy(entropy))
+        return replace(self, entropy=entropy, plan=self.plan.with_entropy(entropy))
 
     def state(self) -> dict[str, Any]:
         """Return the target, and the responses to a few background rows."""
         background = self.labels.background
         rows = take_rows(background.rows, slice(0, PROBE_ROWS))
         target = np.empty(0) if background.target is None else background.target
-        return {"responses": [response_of(self, rows)], "target": [target]}
+        return {"responses": [self.predictions(rows)], "target": [target]}
 
 
 def joint_request(request: Request, size: Size, reward: Any) -> Request:

@@ -10,38 +10,24 @@ from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import Request, Size
 from skshapley._tools import progress
-from skshapley._ways._base import Labels, Way
+from skshapley._ways._base import Way
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
-from skshapley.rewards._tokens import DocumentReward, TokenGame, side_by_side
+from skshapley.rewards._tokens import TokenGame, side_by_side
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Documents(Way):
     """Tokens of documents, sampled document by document.
 
     Attributes
     ----------
-    labels : Labels
-    reward : DocumentReward
     request : Request
         The budget depends on the number of tokens, so each document has its own plan.
     """
 
-    labels: Labels
-    reward: DocumentReward
     request: Request
     merge = staticmethod(side_by_side)
-
-    @property
-    def entropy(self) -> int:  # type: ignore[override]
-        """Source of all random numbers."""
-        return self.request.entropy
-
-    @property
-    def container(self) -> Any:  # type: ignore[override]
-        """Makes the model's input from texts."""
-        return self.reward.container_
 
     def explain(self, X: pd.Series, n_jobs: int | None, verbose: Any) -> Explanation:
         """Return the explanation of documents, with a column for each token of any."""
@@ -77,7 +63,8 @@ class Documents(Way):
 
     def with_entropy(self, entropy: int) -> Self:
         """Return this way with other random numbers."""
-        return replace(self, request=replace(self.request, entropy=entropy))
+        request = replace(self.request, entropy=entropy)
+        return replace(self, entropy=entropy, request=request)
 
     def state(self) -> dict[str, Any]:
         """Return the response to an empty document; there is no background."""

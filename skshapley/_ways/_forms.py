@@ -32,7 +32,7 @@ from skshapley._tools import (
 )
 from skshapley._trees import TreeValues
 from skshapley._trees._tables import each
-from skshapley._ways._base import Labels, Way, probe_values, response_of
+from skshapley._ways._base import Labels, Way
 from skshapley._ways._coalitions import prepare_reward, recorded_run
 from skshapley._ways._read import check_fitted_form
 from skshapley.closed_forms._base import ClosedForm
@@ -113,27 +113,16 @@ def _check_sums(
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Exact(Way):
     """Exact values of a closed form.
 
     Attributes
     ----------
-    labels : Labels
-    form : ClosedForm
-        Fitted to the background.
-    reward : Reward or None
-        None for trees without a reward.
-    entropy : int
-        Source of the single background rows.
     takes_raw : bool
         Whether the form takes the rows to explain unchanged.
     """
 
-    labels: Labels
-    form: ClosedForm
-    reward: Any = None
-    entropy: int = 0
     takes_raw: bool = True
 
     def outcome(self, X: Any) -> Outcome:
@@ -164,10 +153,6 @@ class Exact(Way):
         values = self.outcome(X).values[:, : self.form.n_players_]
         return self.labels.shaped(values)
 
-    def predictions(self, X: Any) -> np.ndarray:
-        """Return the predictions of the model, or of the trees without a reward."""
-        return self.form.predict(X) if self.reward is None else response_of(self, X)
-
     def background_errors(self, X: Any, n_jobs: int | None) -> np.ndarray:
         """Return the errors by the spread over single background rows."""
         return self.labels.shaped(single_row_errors(self, self.form, X))
@@ -182,8 +167,7 @@ class Exact(Way):
 
     def state(self) -> dict[str, Any]:
         """Return the arrays of the form, and the responses of the model to probes."""
-        probes = [] if self.reward is None else probe_values(self)
-        return {"form": self.form.state(), "responses": probes}
+        return {"form": self.form.state(), **super().state()}
 
 
 def single_row_errors(way: Way, form: ClosedForm, X: Any) -> NDArray[np.float64]:
@@ -221,15 +205,12 @@ UNIT = 4
 FIRST_UNITS = 16
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SampledTrees(Way):
     """Trees that are sampled, as exact values would cost more.
 
     Attributes
     ----------
-    labels : Labels
-    reward : InterventionalReward
-        Its background is in balanced order.
     plan : Plan
     trees : Trees or Sum
         The trees, without tables, or their sum on the columns of a pipeline.
@@ -241,8 +222,6 @@ class SampledTrees(Way):
         Cost of one background row, in model rows.
     """
 
-    labels: Labels
-    reward: Any
     plan: Plan
     trees: ClosedForm
     part: Any
@@ -285,13 +264,16 @@ class SampledTrees(Way):
         check_fitted_form(reward, form, background)
         trees.background_ = part(background)
         codes = np.asfortranarray(trees.solver_.codes(trees._matrix(trees.background_)))
-        cost = trees.expected_cost(players, 1)
-        return cls(labels, reward, plan, form, part, codes, cost)
-
-    @property
-    def entropy(self) -> int:  # type: ignore[override]
-        """Source of all random numbers."""
-        return self.plan.entropy
+        return cls(
+            labels,
+            reward,
+            plan.entropy,
+            plan=plan,
+            trees=form,
+            part=part,
+            codes=codes,
+            cost=trees.expected_cost(players, 1),
+        )
 
     def explain(self, X: Any, n_jobs: int | None, verbose: Any) -> Explanation:
         """Return the explanation of checked rows."""
@@ -304,10 +286,6 @@ class SampledTrees(Way):
             verbose=verbose,
             fill=partial(self._fill, n_jobs),
         )
-
-    def predictions(self, X: Any) -> NDArray[np.float64]:
-        """Return the response of the model, ``(r, k)``."""
-        return response_of(self, X)
 
     def background_errors(self, X: Any, n_jobs: int | None) -> NDArray[np.float64]:
         """Return the errors by the spread over single background rows."""
@@ -323,11 +301,7 @@ class SampledTrees(Way):
         plan = self.plan.with_entropy(entropy)
         reward = copy(self.reward)
         prepare_reward(reward, plan)
-        return replace(self, plan=plan, reward=reward)
-
-    def state(self) -> dict[str, Any]:
-        """Return the responses of the model to probes."""
-        return {"responses": probe_values(self)}
+        return replace(self, reward=reward, entropy=entropy, plan=plan)
 
     def _fill(
         self,

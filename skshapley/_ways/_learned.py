@@ -18,7 +18,7 @@ from skshapley._references._herd import columns_of, is_category
 from skshapley._run._evaluate import Evaluator, Requests
 from skshapley._tables import n_rows, take_rows
 from skshapley._tools import generator
-from skshapley._ways._base import Labels, Way
+from skshapley._ways._base import Way
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
 from skshapley.rewards import Game
@@ -245,13 +245,12 @@ class Units(NamedTuple):
         return np.concatenate([*parts, traits.v_full / self.response], axis=1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Learned(Way):
     """Values learned from the values of training rows.
 
     Attributes
     ----------
-    labels : Labels
     behind : Way
         Explains the training rows, and rows unlike them.
     training_rows : array, sparse matrix or frame of shape (n, d)
@@ -261,7 +260,6 @@ class Learned(Way):
     ridge : Ridge
     """
 
-    labels: Labels
     behind: Way
     training_rows: Any
     references: np.ndarray
@@ -307,18 +305,16 @@ class Learned(Way):
         targets = explanation.values.reshape(traits.base.shape) - traits.base
         ridge = Ridge.fit(units(traits), targets.reshape(n, -1), noise.reshape(n, -1))
         settings = replace(explanation.settings, learned=f"{n} rows")
-        labels = replace(behind.labels, settings=settings)
-        return cls(labels, behind, training_rows, references, units, ridge)
-
-    @property
-    def reward(self) -> Any:
-        """The reward of the learned values."""
-        return self.behind.reward
-
-    @property
-    def entropy(self) -> int:  # type: ignore[override]
-        """Source of all random numbers."""
-        return self.behind.entropy
+        return cls(
+            replace(behind.labels, settings=settings),
+            reward,
+            behind.entropy,
+            behind=behind,
+            training_rows=training_rows,
+            references=references,
+            units=units,
+            ridge=ridge,
+        )
 
     def explain(self, X: Any, n_jobs: int | None, verbose: Any) -> Explanation:
         """Return the explanation of checked rows."""
@@ -367,10 +363,6 @@ class Learned(Way):
         outcome.n_evaluations[far] += explanation.n_evaluations
         outcome.n_model_rows[far] += explanation.n_model_rows
         outcome.converged[far] = explanation.converged
-
-    def predictions(self, X: Any) -> np.ndarray:
-        """Return the response of the model, ``(r, k)``."""
-        return self.behind.predictions(X)
 
     def with_entropy(self, entropy: int) -> Self:
         """Return this way, learned with other random numbers."""

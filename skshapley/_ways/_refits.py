@@ -1,5 +1,6 @@
 """Values of a model and of its refits, for errors due to the training data."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -8,7 +9,7 @@ import numpy as np
 from skshapley._records._importance import errors_of
 from skshapley._tables import take_rows
 from skshapley._tools import progress
-from skshapley._ways._base import Labels, Way
+from skshapley._ways._base import Way
 from skshapley.exceptions import PartialExplanationError
 from skshapley.explanation import Explanation
 from skshapley.stopping import RelativeError
@@ -19,7 +20,7 @@ SHARE = 1 / 3
 FIRST_RTOL = 0.1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Refits(Way):
     """Values of a model and of its refits, with the same random numbers.
 
@@ -37,25 +38,18 @@ class Refits(Way):
     refits: tuple[Way, ...]
     source: str
 
-    @property
-    def labels(self) -> Labels:  # type: ignore[override]
-        """Names and settings of the model's explanations."""
-        return self.main.labels
-
-    @property
-    def reward(self) -> Any:
-        """The reward of the model."""
-        return self.main.reward
-
-    @property
-    def entropy(self) -> int:  # type: ignore[override]
-        """Source of all random numbers."""
-        return self.main.entropy
-
-    @property
-    def form(self) -> Any:  # type: ignore[override]
-        """The closed form of the model's response."""
-        return self.main.form
+    @classmethod
+    def of(cls, main: Way, refits: Iterable[Way], source: str) -> Self:
+        """Return the way of a model and its refits."""
+        return cls(
+            main.labels,
+            main.reward,
+            main.entropy,
+            main.form,
+            main=main,
+            refits=tuple(refits),
+            source=source,
+        )
 
     def explain(self, X: Any, n_jobs: int | None, verbose: Any) -> Explanation:
         """Return the explanation of checked rows with the values of all refits.
@@ -118,23 +112,19 @@ class Refits(Way):
         """Return the values of the model; refits are not explained."""
         return self.main.values(X, n_jobs, verbose)
 
-    def predictions(self, X: Any) -> np.ndarray:
-        """Return the predictions of the model."""
-        return self.main.predictions(X)
-
     def background_errors(self, X: Any, n_jobs: int | None) -> np.ndarray:
         """Return the errors due to the choice of the background; NaN where unknown."""
         return self.main.background_errors(X, n_jobs)
 
     def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
         """Return this way with one method of each model for all batches of a run."""
-        refits = tuple(way.for_run(n_rows, batch_rows) for way in self.refits)
-        return replace(self, main=self.main.for_run(n_rows, batch_rows), refits=refits)
+        refits = (way.for_run(n_rows, batch_rows) for way in self.refits)
+        return self.of(self.main.for_run(n_rows, batch_rows), refits, self.source)
 
     def with_entropy(self, entropy: int) -> Self:
         """Return this way with other random numbers, the same for all models."""
-        refits = tuple(way.with_entropy(entropy) for way in self.refits)
-        return replace(self, main=self.main.with_entropy(entropy), refits=refits)
+        refits = (way.with_entropy(entropy) for way in self.refits)
+        return self.of(self.main.with_entropy(entropy), refits, self.source)
 
     def state(self) -> dict[str, Any]:
         """Return the state of the model and of each refit."""

@@ -160,7 +160,7 @@ def leaves_of(way: Way, table: Any) -> list[Leaf]:
     """Return the parts of a way's closed form, with their matrices for a raw table."""
     if way.reward is not None:
         table = way.reward.masked_.inputs(table)
-    return leaves(way.form, table)  # type: ignore[arg-type]
+    return leaves(way.form, table)
 
 
 @dataclass(frozen=True, eq=False)
