@@ -110,8 +110,7 @@ class Costs:
         k = np.arange(len(self.leaves))
         size = ((k + 1 if self.nested else 2) * 2.0**k) @ self.leaves
         return bool(
-            self.has_tables
-            and self.n_columns * size <= working_bytes(TABLE_SHARE) / 8
+            self.has_tables and self.n_columns * size <= working_bytes(TABLE_SHARE) / 8
         )
 
     def keeps_tables(self, b) -> bool:
