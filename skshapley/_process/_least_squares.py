@@ -68,7 +68,7 @@ def linear_by_rank(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return values of players by rank, errors and residuals if the odd part may be linear.
 
-    As in `linear`, but 1.96 errors are 3/m of the range of the values.
+    Errors are as those of `linear`.
 
     Parameters
     ----------
@@ -85,7 +85,8 @@ def linear_by_rank(
     means, _ = kernel_regression(points)(values)
     deviations = np.abs(values - points.signs @ means / 2).max(axis=1)
     residual = deviations > NOTHING * np.abs(values).max(axis=1)
-    errors = _unwitnessed(means, value_range(means), len(points) - 1 - points.n_players)
+    sizes = positive_sizes(np.abs(means))
+    errors = _unwitnessed(means, sizes, len(points) - 1 - points.n_players)
     return means, errors, residual
 
 

@@ -101,6 +101,21 @@ def test_errors_include_those_at_other_sizes_than_the_middle(family):
     assert np.mean(covered) > 0.88
 
 
+def test_linear_games_have_errors_of_the_size_of_each_player():
+    """As for "odd": the errors were 3/m of the range of all players, 19.5 for each one."""
+    weights = np.append([1000.0, 1.0, -0.5], np.zeros(9))
+    stated = [
+        shapley_values(
+            lambda S: S @ weights, n_players=12, sampler=sampler, max_evals=180
+        ).standard_errors
+        for sampler in ("odd", "odd-ranked")
+    ]
+    # 178/2 pairs less 12 coefficients; unused players count as the smallest effect
+    m = 77
+    sizes = np.where(weights, np.abs(weights), 0.5)
+    np.testing.assert_allclose(stated, np.tile(1.5 * sizes / m, (2, 1)), rtol=1e-9)
+
+
 def test_too_few_pairs_have_no_errors():
     _, errors = explained(RankedOdd(), 3)
     assert np.isnan(errors).all()
