@@ -124,7 +124,7 @@ $(STAMP)-peers: pyproject.toml | $(BIN)/uv
 	$(BIN)/uv pip install --quiet --upgrade --python $(PEERS)/bin/python --editable . --group peers
 	@touch $@
 
-bench-accuracy bench-interactions bench-speed bench-trees: bench-%: $(STAMP)-peers
+bench-accuracy bench-games bench-interactions bench-speed bench-trees: bench-%: $(STAMP)-peers
 	$(SINGLE) $(PEERS)/bin/python -m benchmarks $* $(ARGS)
 
 doc: $(STAMP)-doc ## build the documentation into doc/_build/html

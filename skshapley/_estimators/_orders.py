@@ -42,7 +42,7 @@ def shapley_values(
     sampler : str or Sampler, default="auto"
         The choice of coalitions: a name of `samplers.SAMPLERS` or an instance. "auto":
         all coalitions if the budget covers them, otherwise the Gaussian-process
-        estimator ("odd", "gp"). Antithetic permutations below four evaluations per
+        estimator ("odd", "gp"). Antithetic permutations below two evaluations per
         player, and above 500 players.
     solver : str or Solver, default="auto"
         The estimator of values from coalitions: a name of `solvers.SOLVERS` or an
