@@ -48,7 +48,7 @@ class Design:
             Positions 0..r-1, in order.
         references : ndarray of shape (u, q), int, or None
         """
-        inner = self._inner(r)
+        inner = np.broadcast_to(self._inner, (r, self._inner.shape[1]))
         references = self.coalition_references
         coalitions = np.broadcast_to(self.coalitions, (r, *self.coalitions.shape[1:]))
         if references is not None:
@@ -78,12 +78,12 @@ class Design:
         values : ndarray of shape (r, m, k)
         """
         r, k = v_full.shape
-        inner = self._inner(r)
+        inner = np.broadcast_to(self._inner, (r, self._inner.shape[1]))
         # Ends are known and were never requested, so they are put between the evaluated
         # values.
         everything = np.empty((*inner.shape, k))
         everything[inner] = values
-        full = ~inner & np.broadcast_to(self.coalitions.any(axis=2), inner.shape)
+        full = ~inner & (self._sizes > 0)
         everything[full] = v_full[np.nonzero(full)[0]]
         # What is left is the empty coalition, against its own background rows if they
         # are named.
@@ -98,10 +98,17 @@ class Design:
             everything[none] = empty(instance, references[instance, place]).mean(axis=1)
         return everything
 
-    def _inner(self, r: int) -> NDArray[np.bool_]:
-        size = self.coalitions.sum(axis=2)
-        inner = (size > 0) & (size < self.coalitions.shape[2])
-        return np.broadcast_to(inner, (r, inner.shape[1]))
+    @cached_property
+    def _sizes(self) -> NDArray[np.float32]:
+        """The number of players of each coalition, ``(r, m)``."""
+        # A product takes a tenth of the time of a sum of flags.
+        ones = np.ones(self.coalitions.shape[2], dtype=np.float32)
+        return np.stack([coalitions @ ones for coalitions in self.coalitions])
+
+    @cached_property
+    def _inner(self) -> NDArray[np.bool_]:
+        """False for the empty and the full coalition, ``(r, m)``."""
+        return (self._sizes > 0) & (self._sizes < self.coalitions.shape[2])
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from joblib import parallel_config
 from skshapley import ShapleyExplainer, shapley_values
 from skshapley._run._engine import Interrupted, run
 from skshapley._run._plan import Request, Size
-from skshapley.samplers import Antithetic, MonteCarlo, SamplerTraits
+from skshapley.samplers import SAMPLERS, Antithetic, MonteCarlo, SamplerTraits
 from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError
 from skshapley.testing import HybridGame, RandomGame, as_instances, explain_game
@@ -166,6 +166,16 @@ def test_a_call_fits_into_the_working_memory(sampler):
     q = 1 if game.requests[0][2] is not None else 5
     assert len(game.calls) > 4
     assert max(len(call) for call in game.calls) * q * game.bytes_per_row <= allowed
+
+
+@pytest.mark.parametrize(
+    ("sampler", "max_evals"), [("exact", 128), ("odd-ranked", 40), ("odd-ranked", 128)]
+)
+def test_distinct_coalitions_need_no_memory(sampler, max_evals):
+    game = recorded(n_rows=5, p=7)
+    explain_game(game, sampler=sampler, max_evals=max_evals)
+    assert SAMPLERS[sampler].traits.distinct
+    assert len(set(game.requests)) == len(game.requests) == 5 * (max_evals - 2)
 
 
 def test_the_reward_says_how_many_values_a_call_may_ask_for():

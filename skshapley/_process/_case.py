@@ -26,7 +26,15 @@ from skshapley._process._least_squares import (
     pairwise,
     remainder,
 )
-from skshapley._process._pairs import OddDesign, Pairs, Seen, observed, relative
+from skshapley._process._pairs import (
+    OddDesign,
+    Pairs,
+    Seen,
+    joined_values,
+    observed,
+    odd_part,
+    relative,
+)
 from skshapley._process._process import (
     CANDIDATES,
     Posterior,
@@ -206,14 +214,13 @@ def solve_ranked(cases: Sequence[Case]) -> None:
 
     The pairs are the full coalition, single players in their order, then other pairs.
     """
-    every = [observed(case.seen)[0] for case in cases]
+    values = odd_part(np.stack([joined_values(case.seen) for case in cases]))
     ranked = np.array([case.ranked for case in cases])
     p = ranked.shape[1]
-    order = np.tile(np.arange(len(every[0])), (len(cases), 1))
+    order = np.tile(np.arange(values.shape[1]), (len(cases), 1))
     order[:, 1 : p + 1] = 1 + ranked
-    values = np.stack([odd.values for odd in every])
     values = np.take_along_axis(values, order[:, :, None], axis=1)
-    signs = every[0].signs[np.ix_(order[0], ranked[0])]
+    signs = observed(cases[0].seen)[0].signs[np.ix_(order[0], ranked[0])]
     points = ranked_points(p, len(signs), np.packbits(signs > 0).tobytes())
     means, errors, residual = linear_by_rank(points, values)
     candidates = best_candidates(points, values)

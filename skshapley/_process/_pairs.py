@@ -210,10 +210,9 @@ def observed(seen: Sequence[Seen]) -> tuple[Pairs, Pairs, NDArray[np.float64]]:
     """Return the odd and the even part of one row's values, and the pairs' `OddDesign.drawn`."""
     present = np.concatenate([design.coalitions[i, ::2] for design, i, _ in seen])
     signs = np.where(present, 1.0, -1.0)
-    values = np.concatenate([values for *_, values in seen])
+    values = joined_values(seen)
     even = (values[::2] + values[1::2]) / 2
-    odd = (values[::2] - values[1::2]) / 2
-    odd[np.abs(odd) <= ROUNDING * np.abs(values).max(axis=0)] = 0.0
+    odd = odd_part(values)
     drawn = np.full(len(signs), np.nan)
     random = [design.drawn[i] for design, i, _ in seen if design.drawn is not None]
     if random:
@@ -224,3 +223,20 @@ def observed(seen: Sequence[Seen]) -> tuple[Pairs, Pairs, NDArray[np.float64]]:
         return Pairs(signs, odd), Pairs(signs, even), drawn
     blocks = np.concatenate(block), first.blocks[row]
     return Pairs(signs, odd, *blocks), Pairs(signs, even, *blocks), drawn
+
+
+def joined_values(seen: Sequence[Seen]) -> NDArray[np.float64]:
+    """Return the values of one row of all designs, ``(m, k)``."""
+    return np.concatenate([values for *_, values in seen])
+
+
+def odd_part(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the odd part of values of coalitions and their complements, ``(..., n, k)``.
+
+    Parameters
+    ----------
+    values : ndarray of shape (..., 2 n, k)
+    """
+    odd = (values[..., ::2, :] - values[..., 1::2, :]) / 2
+    rounding = ROUNDING * np.abs(values).max(axis=-2, keepdims=True)
+    return np.where(np.abs(odd) <= rounding, 0.0, odd)

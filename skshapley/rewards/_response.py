@@ -496,7 +496,7 @@ def _are_complements(values, method) -> bool:
     """Return True if two columns belong to a class and its complement, not to two labels."""
     if method != "predict_proba":
         values = np.exp(values) if method == "predict_log_proba" else expit(values)
-    return np.allclose(values.sum(axis=1), 1, rtol=0, atol=1e-4)
+    return bool((np.abs(values.sum(axis=1) - 1) <= 1e-4).all())
 
 
 def as_floats(raw) -> np.ndarray | None:

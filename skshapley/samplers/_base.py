@@ -121,11 +121,14 @@ class SamplerTraits:
     needs_all_players : bool
         True if players have positions (as in a graph), so that not even a player
         without effect can be left out.
+    distinct : bool
+        True if no coalition of a row repeats in its designs.
     """
 
     one_shot: bool = False
     goes_on: bool = True
     needs_all_players: bool = False
+    distinct: bool = False
 
 
 @dataclass(frozen=True, eq=False)

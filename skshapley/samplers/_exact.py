@@ -29,7 +29,7 @@ class Exact(Sampler):
     """
 
     produces = FullDesign
-    traits = SamplerTraits(one_shot=True)
+    traits = SamplerTraits(one_shot=True, distinct=True)
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of exactly the enumerated coalitions."""

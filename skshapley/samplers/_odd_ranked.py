@@ -50,7 +50,7 @@ class RankedOdd(Sampler):
 
     produces = OddDesign
     # the design is planned for all draws
-    traits = SamplerTraits(goes_on=False)
+    traits = SamplerTraits(goes_on=False, distinct=True)
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of coalitions: at least the single players and their complements."""
