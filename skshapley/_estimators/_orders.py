@@ -43,7 +43,7 @@ def shapley_values(
         The choice of coalitions: a name of `samplers.SAMPLERS` or an instance. "auto":
         all coalitions if the budget covers them, otherwise the Gaussian-process
         estimator ("odd", "gp"). Antithetic permutations below two evaluations per
-        player, and above 500 players.
+        player (four for other indices), and above 500 players.
     solver : str or Solver, default="auto"
         The estimator of values from coalitions: a name of `solvers.SOLVERS` or an
         instance. "auto": the default of the sampler.

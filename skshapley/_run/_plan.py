@@ -465,6 +465,18 @@ class Plan:
         )
 
     @property
+    def rows_to_stop(self) -> int:
+        """Model rows of a row before it may stop, if every background row is used; else 0.
+
+        A small background is used as a whole, more than once. A sample of a large one
+        may be as small as the precision allows.
+        """
+        if self.samples:
+            return 0
+        bought = self.bought()
+        return bought.to_stop * bought.price.draw
+
+    @property
     def takes_parts(self) -> bool:
         """True if a part of the game with known Shapley values may be subtracted."""
         sampler, solver = self.usual

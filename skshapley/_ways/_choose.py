@@ -32,8 +32,15 @@ def choose(
     reading = Reading(reason="a sampler or solver was chosen")
     if request.automatic:
         pairs = request.pairs
-        stops = draft.stops_by_default and draft.samples
-        reading = read(reward, draft.max_rows, n_jobs, request.index, pairs, stops)
+        stops_after = draft.rows_to_stop if draft.stops_by_default else None
+        reading = read(
+            reward,
+            draft.max_rows,
+            n_jobs,
+            request.index,
+            pairs,
+            stops_after,
+        )
     labels = _with_reading(labels, reading)
     if reading.form is not None and reading.reason is None:
         return Exact(

@@ -63,7 +63,7 @@ def read(
     n_jobs: int | None = None,
     index: Index = INDICES["shapley"],
     pairs: Index | None = None,
-    stops: bool = False,
+    stops_after: int | None = None,
 ) -> Reading:
     """Read the response of a fitted reward, and fit its closed form to the background.
 
@@ -79,8 +79,9 @@ def read(
         Of the attributions.
     pairs : Index or None, default=None
         Index of the requested interactions.
-    stops : bool, default=False
-        Whether sampling stops at the default relative error.
+    stops_after : int or None, default=None
+        Model rows of a row before sampling may stop at the default relative error.
+        None if it does not stop.
     """
     if not isinstance(reward, InterventionalReward):
         return Reading(reason=f"{type(reward).__name__} has no exact values")
@@ -94,9 +95,9 @@ def read(
         if form.levels is not None and not (form.nests or form.additive):
             reason = "Values of nested groups are exact for trees and sums over columns"
             return Reading(reason=f"{reason} only")
-        if stops:
+        if stops_after is not None:
             size = reward.players_.n_players, len(reward.masked_.weights)
-            most_rows = min(most_rows, form.usual_rows(*size))
+            most_rows = min(most_rows, max(stops_after, form.usual_rows(*size)))
         cost = _fitted_cost(form, reward, most_rows, n_jobs, pairs)
         if cost <= most_rows:
             check_fitted_form(reward, form, form.background_)

@@ -17,7 +17,7 @@ ROUNDING = 1e-12  # rounding error of a sum of weights
 # 110 to 370 against 100 to 3,000 background rows, with 6 to 107 players
 ROWS_OF_PLAYER = 250
 # Nanoseconds of sampling for one row passed to a fast model, and of starting a row
-ROW_NS, START_NS = 2400.0, 4e6
+ROW_NS, START_NS = 450.0, 6e5
 
 
 class ClosedForm(Portable, ABC):

@@ -31,11 +31,11 @@ from skshapley.indices import Index
 
 # Nanoseconds of a wave of one player at one node, and of one enumerated coalition; 6 to
 # 100 players
-WAVE_NS, ENUMERATED_NS = 24.0, 45.0
+WAVE_NS, ENUMERATED_NS = 10.0, 15.0
 MOST_PAIRED = 32  # columns; .3 s per row against 100 background rows
 # Background rows to estimate the cost
 COST_ROWS = 64
-CURVE_NS = 80.0  # time of a curve for one number of one coalition
+CURVE_NS = 27.0  # time of a curve for one number of one coalition
 MOST_CURVED = 20  # players; 2 ** 20 coalitions of each background row
 
 

@@ -43,7 +43,7 @@ ARRAYS = 6
 # Nanoseconds of one factor at one node, and of the model for one term: a base, and what
 # a column adds. The middle of SVR and GaussianProcessRegressor with 300 and 1,500 terms
 # of 5, 20 and 60 columns on one thread: 4 to 8, and 8 to 50 for a term.
-NODE_NS, TERM_NS, COLUMN_NS = 5.0, 10.0, 0.4
+NODE_NS, TERM_NS, COLUMN_NS = 5.0, 16.0, 0.4
 
 
 def single_shares(A, B, nodes, reduced) -> NDArray[np.float64]:

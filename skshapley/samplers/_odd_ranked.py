@@ -20,7 +20,7 @@ class RankedOdd(Sampler):
     reduce the variance of the Shapley values most. Pairs and matrices depend on the
     numbers of players and pairs alone, so all rows and games share them. A row takes
     milliseconds beside its evaluations, and its error is near the error with "odd" on
-    models. On games with a strong structure, the squared error of "odd" is .6 to .8 of
+    models. On games with a strong structure, the squared error of "odd" is .3 to .8 of
     it from four evaluations per player on, and takes ten times as long.
 
     Every coalition is evaluated against the whole background. A design has at most 2000
