@@ -363,9 +363,7 @@ class Request:
         automatic = self.automatic and is_auto(self.limit)
         if self.asymmetric and automatic and size.n_players <= MOST_ENUMERATED:
             request = replace(self, rule=exact_sampler)
-        plan = request.draft(size)
-        plan.check_indices()
-        return plan
+        return request.draft(size).checked()
 
     def draft(self, size: Size) -> "Plan":
         """Return the plan without regard to indices, which a closed form may give.
@@ -497,8 +495,8 @@ class Plan:
         fewer_means = size.within(self.max_rows).rows_per_value < size.rows_per_value
         return size.n_players > 1 and (fewer_means or self.bought().samples)
 
-    def check_indices(self) -> None:
-        """Raise ValueError for an index that the methods do not give."""
+    def checked(self) -> Self:
+        """Return the plan, or raise ValueError for an index that the methods do not give."""
         owner = self.request.owner
         size = self.size
         sampler, solver = self.usual
@@ -511,7 +509,7 @@ class Plan:
         design = sampler.produces
         if solver.traits.gives(design, self.index):
             if self.pairs is None or solver.traits.gives_pairs(design, self.pairs):
-                return
+                return self
             what = f'interactions with index "{self.pairs.name}"'
             odd = ' or "extended"' if self.request.asymmetric else odd
         raise ValueError(

@@ -151,12 +151,14 @@ def corrected(call: Callable[P, R], owner: str = "") -> Callable[P, R]:
     @wraps(call)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(
-                _sentence(owner, list(signature.parameters), kwargs, error)
-            ) from None
-        return call(*args, **kwargs)
+            return call(*args, **kwargs)
+        except TypeError:
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError as error:
+                names = list(signature.parameters)
+                raise TypeError(_sentence(owner, names, kwargs, error)) from None
+            raise  # the arguments fit: the call itself failed
 
     return checked
 

@@ -58,7 +58,9 @@ def choose(
         if not used.all():
             reward.leave_out(~used)
             size = replace(size, n_players=max(1, int(used.sum())))
-    way = Coalitions.prepared(labels, reward, request.plan(size))
+    same = size == draft.size and not request.asymmetric
+    plan = draft.checked() if same else request.plan(size)
+    way = Coalitions.prepared(labels, reward, plan)
     nested = reward.players_.levels is not None  # trees are sampled without groups
     if reading.form is None or not way.plan.samples or nested:
         return way

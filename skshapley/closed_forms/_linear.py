@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._tables import n_rows
-from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_matrix
+from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_dense, as_matrix
 from skshapley.closed_forms._products import ProductForm
 from skshapley.indices import Index
 
@@ -85,6 +85,11 @@ class LinearTerms(ClosedForm):
         # bit
         else:
             self.mean_ = rows[0] + self.weights_ @ (rows - rows[0])
+        base_values = self.mean_ @ self.coef + self.intercept
+        players = np.arange(self.n_players_)
+        self.owned_ = None
+        if np.array_equal(self.column_player_, players) and not sparse.issparse(rows):
+            return base_values  # nothing to add up
         # the weights (d, p k) of a player's columns in each output
         d, k = self.coef.shape
         columns = k * self.column_player_[:, None] + np.arange(k)
@@ -92,13 +97,16 @@ class LinearTerms(ClosedForm):
         # multiples of k.
         owned = self.coef.ravel(), columns.ravel(), k * np.arange(d + 1)
         self.owned_ = sparse.csr_array(owned, shape=(d, self.n_players_ * k))
-        return self.mean_ @ self.coef + self.intercept
+        return base_values
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return ``X @ coef + intercept``, ``(r, k)``."""
         return as_matrix(X) @ self.coef + self.intercept
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:
+        if self.owned_ is None:
+            steps = as_dense(X) - self.mean_
+            return steps[:, :, None] * self.coef + 0.0  # no -0
         rows = as_matrix(X)
         if sparse.issparse(rows):
             # Subtracting the mean first would make a sparse table dense.
