@@ -139,3 +139,28 @@ def test_peers_are_measured_on_all_tasks():
         for head in means.columns[:4]:
             assert head.endswith("(22 tasks)")
             assert means[head][name].partition(" ")[2] == short.strip()
+
+
+def test_tables_of_games_agree_with_their_errors():
+    from benchmarks.games.__main__ import summary
+
+    page = (RESULTS / "games.md").read_text(encoding="utf-8")
+    assert summary(pd.read_csv(RESULTS / "games.csv")) in page
+
+
+@pytest.mark.parametrize(
+    ("page", "cells"),
+    [
+        (DOC.parent / "README.md", [("structured", 3), ("models", 3)]),
+        (DOC / "from_shap.rst", [("structured", 3), ("structured", 6)]),
+        (DOC / "from_shap.rst", [("models", 3), ("models", 6)]),
+    ],
+)
+def test_pages_quote_ratios_of_games(page, cells):
+    from benchmarks.games.__main__ import geometric, ratios
+
+    errors = pd.read_csv(RESULTS / "games.csv")
+    means = ratios(errors).groupby([errors["kind"], errors["times"]]).agg(geometric)
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    quoted = " and ".join(f"{means[cell]:.2f}".lstrip("0") for cell in cells)
+    assert f"{quoted} times" in text
