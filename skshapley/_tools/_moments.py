@@ -91,7 +91,7 @@ def rule_of_three(share: np.ndarray) -> np.ndarray:
     return (1 - 0.05**share) / ndtri(0.975)
 
 
-def widening(degrees: np.ndarray) -> np.ndarray:
+def widening(degrees: np.ndarray | float) -> np.ndarray:
     """Return the width of a 95 % interval of Student's t, relative to the normal one.
 
     With this factor, ± 1.96 standard errors with few degrees of freedom contain 95 %.

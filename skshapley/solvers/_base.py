@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from skshapley._references import RowOrder
 from skshapley._tools import Parametrised, positive_sizes, rule_of_three
@@ -396,9 +395,6 @@ FEW_DRAWS = 6
 AGREE = 1e-3
 # Share of the largest contribution: with less, numbers of single precision are constant
 CONSTANT = 1e-6
-# Means of n numbers of range 1 are within 1.96 WIDEST/sqrt(n) of their expectation with
-# probability .95 or more (Hoeffding 1963). Student's t with one degree exceeds this.
-WIDEST = np.sqrt(np.log(2 / 0.05) / 2) / ndtri(0.975)
 # A player's largest contribution is rare if it is this many times its second largest.
 RARE = 3.0
 
@@ -438,8 +434,29 @@ class Scale:
         contributions of others, these change its own.
         """
         contributions = np.maximum(self._high, 0.0) - np.minimum(self._low, 0.0)
-        largest = self._variation.max(axis=1, keepdims=True)
-        return np.where(largest > 0, np.minimum(contributions, largest), contributions)
+        return self._limited(contributions)
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The largest contribution of each player, without its sign, ``(r, p, k)``.
+
+        It has the limits of `own` and `sizes`.
+        """
+        return self._raised(self._limited(self._largest))
+
+    def distances(self, means: np.ndarray) -> np.ndarray:
+        """Return the size of unseen contributions of players with equal draws, ``(r, p, k)``.
+
+        An unseen contribution is between the ends of the player's range. Its distance
+        from the mean replaces the range in `sizes`.
+
+        Parameters
+        ----------
+        means : ndarray of shape (r, p, k)
+        """
+        above = np.maximum(self._high, 0.0) - means
+        below = means - np.minimum(self._low, 0.0)
+        return self._raised(self._limited(np.maximum(above, below)))
 
     @property
     def range(self) -> np.ndarray:
@@ -454,9 +471,7 @@ class Scale:
         It is the player's own range, or its mean with the smallest variation of another
         player.
         """
-        reach = self.own
-        least = (reach + self._variations[:, :1]) / 2
-        return positive_sizes(np.maximum(reach, least))
+        return positive_sizes(self._raised(self.own))
 
     @property
     def frequent(self) -> np.ndarray:
@@ -469,6 +484,15 @@ class Scale:
         # Players without variation have zeros, which are sorted last.
         median = np.take_along_axis(variations, np.maximum(count - 1, 0) // 2, axis=1)
         return positive_sizes(np.maximum(self.own, median))
+
+    def _limited(self, sizes: np.ndarray) -> np.ndarray:
+        """Return sizes, at most the largest variation of a player."""
+        largest = self._variation.max(axis=1, keepdims=True)
+        return np.where(largest > 0, np.minimum(sizes, largest), sizes)
+
+    def _raised(self, sizes: np.ndarray) -> np.ndarray:
+        """Return sizes, at least their means with the smallest variation of a player."""
+        return np.maximum(sizes, (sizes + self._variations[:, :1]) / 2)
 
     @property
     def _variation(self) -> np.ndarray:
@@ -508,24 +532,6 @@ class Scale:
             return np.take_along_axis(sums, places, axis=1)
 
         return np.maximum(up_to_limits(sizes), 0.0) / up_to_limits(counts)
-
-
-def widest(sizes: np.ndarray, share: ArrayLike) -> np.ndarray:
-    """Return the largest standard errors of means of numbers of the given ranges.
-
-    Parameters
-    ----------
-    sizes : ndarray
-        The ranges.
-    share : float or ndarray that broadcasts to the same shape
-        As for `unseen`.
-
-    References
-    ----------
-    Hoeffding (1963), Probability inequalities for sums of bounded random variables,
-    JASA 58, Theorem 2.
-    """
-    return WIDEST * sizes * np.sqrt(np.minimum(share, 1.0))
 
 
 def unseen(

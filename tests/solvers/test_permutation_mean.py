@@ -265,14 +265,15 @@ def test_strata_of_one_unit_use_the_mean_variance_of_the_others():
     known = [part.var(axis=0, ddof=1) for part in parts[:2]]
     spread = np.array([*known, np.mean(known, axis=0)])
     within = (SHARES[:, None] ** 2 * spread / np.array([2, 2, 1])[:, None]).sum(axis=0)
-    # at most two degrees of freedom, at least one
-    least, most = (pooled(within, np.full(P, n), n) for n in (2.0, 1.0))
-    # Hoeffding: a mean of numbers within a range has no wider interval
-    ranges = np.ptp(np.concatenate([*parts, np.zeros((1, P))]), axis=0)
-    per_draw = (SHARES**2 / np.array([2, 2, 1])).sum()
-    widest = ranges * np.sqrt(np.log(40) / 2 * per_draw) / stats.norm.ppf(0.975)
-    assert (errors >= np.minimum(least, widest) * 0.9).all()
-    assert (errors <= most * 1.1).all()
+    # two degrees of freedom: one ratio of variances and contributions for all players
+    along = np.concatenate(parts)
+    variations = np.ptp(along, axis=0)
+    largest = np.minimum(np.abs(along).max(axis=0), variations.max())
+    largest = np.maximum(largest, (largest + variations.min()) / 2)
+    shared = within.sum() / (largest**2).sum() * largest**2
+    shared *= (stats.t.ppf(0.975, 6) / stats.norm.ppf(0.975)) ** 2
+    expected = np.sqrt(np.maximum(shared, within))
+    np.testing.assert_allclose(errors, expected, rtol=1e-9)
 
 
 def test_strata_of_one_unit_have_no_standard_error():
