@@ -272,8 +272,10 @@ class ClosedForm(Portable, ABC):
         single.set_index(self.index, self.levels)
         players = (self.column_player_, self.n_players_, self.n_jobs_)
         against = (take_rows(self.background_, [row]) for row in rows)
-        fits = (single.fit(row, None, *players) for row in against)
-        return np.stack([fitted.attributions(X) for fitted in fits], axis=1)
+        return np.stack(
+            [single.fit(row, None, *players).attributions(X) for row in against],
+            axis=1,
+        )
 
     def state(self) -> list:
         """Return the arrays and numbers that the form was made of, to compare it with others."""
@@ -331,7 +333,7 @@ def as_matrix(X: Any) -> Any:
         raise ValueError(
             f"Exact values from a formula need finite numbers; got {value} in row "
             f"{wrong.row[place]}, column {wrong.col[place]} of its table: impute it, "
-            "or leave the row out."
+            "or leave the row out.",
         )
     return matrix
 

@@ -70,8 +70,12 @@ class TermsCurve(ClosedForm):
         """Return linear combinations of the outputs."""
         form = copy(self)
         terms = self.terms.combined(np.eye(self.terms.n_outputs))
-        base = self.constant @ matrix + constant
-        TermsCurve.__init__(form, terms, self.outputs @ matrix, base)
+        TermsCurve.__init__(
+            form,
+            terms,
+            self.outputs @ matrix,
+            self.constant @ matrix + constant,
+        )
         return form
 
     def used_columns(self, n_columns: int) -> NDArray[np.bool_]:
@@ -124,8 +128,7 @@ class LinearCurve(TermsCurve):
     def of_columns(self, matrix: Any, shift: Any) -> Self:
         """Return the same response of the columns X in ``X @ matrix + shift``."""
         intercept = self.intercept + shift @ self.coef
-        kind = type(self)
-        return kind(matrix @ self.coef, intercept, self.outputs, self.constant)
+        return type(self)(matrix @ self.coef, intercept, self.outputs, self.constant)
 
 
 class Exponential(LinearCurve, ProductForm):
@@ -243,14 +246,21 @@ class Logistic(LinearCurve):
         return None if len(self.coef) <= MOST_PAIRED else frozenset()
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:
-        single = (self._single(steps, slice(None)) for steps in self._steps(X))
-        means = np.stack([self.weights_ @ values for values in single])
+        means = np.stack(
+            [
+                self.weights_ @ self._single(steps, slice(None))
+                for steps in self._steps(X)
+            ],
+        )
         return means[:, :, None] * self.outputs
 
     def _single(self, steps: NDArray[np.float64], rows: Any) -> NDArray[np.float64]:
         """Return the values of one row against background rows, ``(q, p)``."""
-        differences = steps - self.steps_[rows]
-        return logistic_values(self.scores_[rows, 0], differences, self.index)
+        return logistic_values(
+            self.scores_[rows, 0],
+            steps - self.steps_[rows],
+            self.index,
+        )
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
@@ -263,8 +273,11 @@ class Logistic(LinearCurve):
         p = self.n_players_
         pairs = np.zeros((n_rows(X), p, p))
         for row, steps in enumerate(self._steps(X)):
-            single = logistic_pairs(self.scores_[:, 0], steps - self.steps_, index)
-            pairs[row] = np.tensordot(self.weights_, single, 1)
+            pairs[row] = np.tensordot(
+                self.weights_,
+                logistic_pairs(self.scores_[:, 0], steps - self.steps_, index),
+                1,
+            )
         return pairs[..., None] * self.outputs[0]
 
     @property
@@ -330,7 +343,7 @@ class Curve(TermsCurve):
     def _fit(self) -> NDArray[np.float64]:
         if self.n_players_ > MOST_CURVED:
             raise UnreadableModelError(
-                f"All coalitions of {self.n_players_} players are too many"
+                f"All coalitions of {self.n_players_} players are too many",
             )
         self._fit_terms()
         self.steps_ = self.terms.attributions(self.background_)
@@ -338,8 +351,9 @@ class Curve(TermsCurve):
 
     def _games(self, steps: Any, rows: Any) -> NDArray[np.float64]:
         """Return the games ``(q, 2 ** p, k)`` of one row against background rows."""
-        sums = sums_of_coalitions(self.scores_[rows], steps - self.steps_[rows])
-        return self._curve_of(sums)
+        return self._curve_of(
+            sums_of_coalitions(self.scores_[rows], steps - self.steps_[rows]),
+        )
 
     def _means(self, X: Any) -> Iterator[Any]:
         """Yield the mean game ``(2 ** p, k)`` of each row over the background."""
@@ -357,13 +371,6 @@ class Curve(TermsCurve):
     def _attributions(self, X: Any) -> NDArray[np.float64]:
         weights = coalition_weights(self.n_players_, self.index).T
         return np.stack([weights @ game for game in self._means(X)])
-
-    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
-        """Return the attributions against single background rows, ``(r, q, p, k)``."""
-        weights = coalition_weights(self.n_players_, self.index).T
-        rows = np.asarray(rows)
-        games = (self._games(steps, rows) for steps in self.terms.attributions(X))
-        return np.stack([weights @ game for game in games])
 
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""

@@ -79,12 +79,13 @@ class LinearTerms(ClosedForm):
 
     def _fit(self) -> NDArray[np.float64]:
         rows = as_matrix(self.background_)
-        if sparse.issparse(rows):
-            self.mean_ = rows.T @ self.weights_
-        # from the first row on, so that a constant column is its own mean to the last
-        # bit
-        else:
-            self.mean_ = rows[0] + self.weights_ @ (rows - rows[0])
+        # A dense mean is relative to the first row, so that a constant column is its own
+        # mean to the last bit.
+        self.mean_ = (
+            rows.T @ self.weights_
+            if sparse.issparse(rows)
+            else rows[0] + self.weights_ @ (rows - rows[0])
+        )
         base_values = self.mean_ @ self.coef + self.intercept
         players = np.arange(self.n_players_)
         self.owned_ = None
@@ -108,11 +109,12 @@ class LinearTerms(ClosedForm):
             steps = as_dense(X) - self.mean_
             return steps[:, :, None] * self.coef + 0.0  # no -0
         rows = as_matrix(X)
-        if sparse.issparse(rows):
-            # Subtracting the mean first would make a sparse table dense.
-            values = (rows @ self.owned_).toarray() - self.mean_ @ self.owned_
-        else:
-            values = (rows - self.mean_) @ self.owned_
+        # Subtracting the mean first would make a sparse table dense.
+        values = (
+            (rows @ self.owned_).toarray() - self.mean_ @ self.owned_
+            if sparse.issparse(rows)
+            else (rows - self.mean_) @ self.owned_
+        )
         return values.reshape(len(values), self.n_players_, self.n_outputs)
 
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
@@ -207,8 +209,10 @@ class Tables(ClosedForm):
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Tables":
         """Return linear combinations of the outputs."""
-        tables = [(columns, table @ matrix) for columns, table in self.tables]
-        return Tables(tables, self.constant @ matrix + constant)
+        return Tables(
+            [(columns, table @ matrix) for columns, table in self.tables],
+            self.constant @ matrix + constant,
+        )
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the sum of the look-ups, ``(r, k)``."""
@@ -236,8 +240,9 @@ class Tables(ClosedForm):
         codes = _codes(X)
         values = np.zeros((len(codes), self.n_players_, self.n_outputs))
         for (columns, table), means in zip(self.tables, self.means_, strict=True):
-            mean = self.weights_ @ table[_at(self.codes_, columns)]
-            gain = table[_at(codes, columns)] - mean
+            gain = table[_at(codes, columns)] - (
+                self.weights_ @ table[_at(self.codes_, columns)]
+            )
             first, last = self.column_player_[[columns[0], columns[-1]]]
             if first == last:
                 values[:, first] += gain
@@ -258,8 +263,9 @@ class Tables(ClosedForm):
             first, last = self.column_player_[[columns[0], columns[-1]]]
             if first == last:
                 continue
-            mean = self.weights_ @ table[_at(self.codes_, columns)]
-            effect = table[_at(codes, columns)] + mean
+            effect = table[_at(codes, columns)] + (
+                self.weights_ @ table[_at(self.codes_, columns)]
+            )
             for axis, column in enumerate(columns):
                 effect = effect - means[axis][codes[:, column]]
             pairs[:, first, last] += effect

@@ -105,11 +105,6 @@ def _before(F: NDArray[np.float64]) -> NDArray[np.float64]:
     return before
 
 
-def _weighted_mean(weights: Any, share: Any) -> NDArray[np.float64]:
-    """Return the mean over references of the shares of a player, ``(r, T)``."""
-    return np.einsum("rbt,b->rt", share, weights)
-
-
 class ProductForm(ClosedForm):
     """Base class of closed forms for games that are sums of products over the players.
 
@@ -172,8 +167,12 @@ class ProductForm(ClosedForm):
         return products * NODE_NS / (model_ns + sampling_ns(self.n_players_))
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:
-        nodes = self.index.law(self.n_players_ - 1)
-        return self._mean(X, (self.n_players_,), single_shares, nodes)
+        return self._mean(
+            X,
+            (self.n_players_,),
+            single_shares,
+            self.index.law(self.n_players_ - 1),
+        )
 
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""
@@ -186,7 +185,7 @@ class ProductForm(ClosedForm):
         result = np.zeros((len(X), *shape, self.n_outputs))
         for rows, refs, terms, A, B in self._blocks(X):
             # (p, r', T') or (p, p, r', T'): the mean over references first
-            over_references = partial(_weighted_mean, self.weights_[refs])
+            over_references = partial(np.einsum, "b,rbt->rt", self.weights_[refs])
             mean = np.moveaxis(shares(A, B, nodes, over_references), -2, 0)
             for output, factors in enumerate(self._weights_of_terms[terms].T):
                 # Sums along each line; the rounding of a matrix product depends on
@@ -277,8 +276,13 @@ class ProductKernels(ProductForm):
     def combined(self, matrix: Any, constant: Any = 0.0) -> "ProductKernels":
         """Return linear combinations of the outputs."""
         base = self.constant @ matrix + constant
-        coef = self.coef @ matrix
-        return ProductKernels(self.centres, self.scale, coef, base, self.power)
+        return ProductKernels(
+            self.centres,
+            self.scale,
+            self.coef @ matrix,
+            base,
+            self.power,
+        )
 
     def _products(self, rows, terms, owners, n) -> NDArray[np.float64]:
         # scale |x - z|^power = |w x - w z|^power for w = scale^(1/power): one distance

@@ -102,7 +102,7 @@ class Part:
         if len(column_player) != self.view.width:
             raise UnreadableModelError(
                 f"A part of the model was fitted on {self.view.width} columns, and the "
-                f"background has {len(column_player)}"
+                f"background has {len(column_player)}",
             )
         return column_player[self.view.source]
 
@@ -270,7 +270,13 @@ def _one_ensemble(parts: list[Part]) -> Part:
         trees: TreeEnsemble = part.form.trees  # type: ignore[attr-defined]
         fields: Any = {"methods": (), "raw_response": None}
         if part.view is not None:
-            columns = np.where(trees.feature < 0, -1, part.view.source[trees.feature])
-            fields |= {"feature": columns, "n_features": part.view.width}
+            fields |= {
+                "feature": np.where(
+                    trees.feature < 0,
+                    -1,
+                    part.view.source[trees.feature],
+                ),
+                "n_features": part.view.width,
+            }
         ensembles.append(replace(trees, **fields))
     return Part(Trees(concatenate(ensembles)))

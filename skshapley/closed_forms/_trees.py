@@ -93,8 +93,10 @@ class Trees(ClosedForm):
         if self.background_ is None:
             # absent players follow the training data down the trees
             return self.solver_.fit().base_values
-        background = self._matrix(self.background_)
-        return self.solver_.fit(background, self.weights_).base_values
+        return self.solver_.fit(
+            self._matrix(self.background_),
+            self.weights_,
+        ).base_values
 
     def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
         """Return a copy with one method for all batches of a run."""
@@ -147,8 +149,10 @@ class Trees(ClosedForm):
 
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
-        against = self._matrix(take_rows(self.background_, np.asarray(rows)))
-        return self.solver_.values_by_reference(self._matrix(X), against)
+        return self.solver_.values_by_reference(
+            self._matrix(X),
+            self._matrix(take_rows(self.background_, np.asarray(rows))),
+        )
 
     def _matrix(self, X: Any) -> NDArray[np.float64]:
         return self.trees.to_matrix(self.in_its_container(X))
@@ -243,10 +247,16 @@ class LinearLeaves(ClosedForm):
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "LinearLeaves":
         """Return linear combinations of the outputs."""
-        base = self.trees.base @ matrix + constant
-        trees = replace(self.trees, base=base, value=self.trees.value @ matrix)
-        slopes = {column: slope @ matrix for column, slope in self.slopes.items()}
-        return LinearLeaves(trees, slopes, self.column_names)
+        trees = replace(
+            self.trees,
+            base=self.trees.base @ matrix + constant,
+            value=self.trees.value @ matrix,
+        )
+        return LinearLeaves(
+            trees,
+            {column: slope @ matrix for column, slope in self.slopes.items()},
+            self.column_names,
+        )
 
     def _fit(self) -> NDArray[np.float64]:
         rows = self._matrix(self.background_)
@@ -266,8 +276,12 @@ class LinearLeaves(ClosedForm):
             trees = replace(flat, value=slope).combined(np.eye(self.n_outputs))
             # The flag enters with its column, hence it belongs to the same player.
             owners = np.append(players, players[column])
-            with_flag = _with_flag(trees, True)
-            present = self._fitted(with_flag, flagged, self.weights_, owners)
+            present = self._fitted(
+                _with_flag(trees, True),
+                flagged,
+                self.weights_,
+                owners,
+            )
             # A constant column has no distances. Any weights do then, since the result
             # is multiplied by 0.
             shares = away if away.any() else self.weights_

@@ -85,7 +85,7 @@ def _waves_for(start, steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         raise ValueError(
             f"The log-odds of a row are sums of up to {reach:.3g}, too large for an "
             'exact probability: choose response_method="log_odds", or leave the row '
-            "out."
+            "out.",
         )
     return waves(reach)
 
@@ -157,10 +157,9 @@ def logistic_values(
     for block in _blocks(len(packed), width, len(frequencies), LEAST_WAVES):
         games = by_width[block]
         active = slice(0, max(1, widths[games[-1]]))
-        active_steps = packed[games, active]
         values[games[:, None], order[games, active]] = _values(
             start[games],
-            active_steps,
+            packed[games, active],
             frequencies,
             shares,
             index,
@@ -206,8 +205,11 @@ def logistic_pairs(
     pairs = np.zeros((b, p, p))
     for block in _blocks(b, p, len(frequencies), LEAST_LENGTH):
         factors, reduced = _terms(start[block], steps[block], frequencies, shares)
-        sums = pair_shares(factors, np.ones((p, 1, 1)), index.law(p - 2), reduced)
-        pairs[block] = np.moveaxis(sums, 2, 0)
+        pairs[block] = np.moveaxis(
+            pair_shares(factors, np.ones((p, 1, 1)), index.law(p - 2), reduced),
+            2,
+            0,
+        )
     return pairs
 
 
@@ -231,7 +233,7 @@ def _terms(start, steps, frequencies, shares) -> tuple[NDArray[np.complex128], A
     factors = _powers(steps.T, frequencies).reshape(steps.shape[1], 1, -1)
     first = shares[:, None] * _powers(start, frequencies)
     return factors, lambda product: (product.reshape(first.shape) * first).imag.sum(
-        axis=0
+        axis=0,
     )
 
 

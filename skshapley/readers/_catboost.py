@@ -94,16 +94,6 @@ def _export(model) -> dict[str, Any]:
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _load(dump) -> Any:
-    """Return the CatBoost model of an export."""
-    from catboost import CatBoost
-
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "model.json"
-        path.write_text(json.dumps(dump), encoding="utf-8")
-        return CatBoost().load_model(str(path), format="json")
-
-
 def _methods(model, loss) -> tuple[str, ...]:
     if hasattr(model, "predict_proba"):  # its `predict` returns labels
         return ("log_odds",) if loss in _SIGMOIDS else ()
@@ -129,8 +119,10 @@ class _Columns(NamedTuple):
             sorted(info.get(name, []), key=itemgetter("feature_index"))
             for name in ("float_features", "categorical_features")
         )
-        features = chain.from_iterable(info.values())
-        last = max(feature.get("flat_feature_index", 0) for feature in features)
+        last = max(
+            feature.get("flat_feature_index", 0)
+            for feature in chain.from_iterable(info.values())
+        )
         return cls(1 + last, floats, categories)
 
     def asked(self, split) -> tuple[int, float, bool, int]:
@@ -139,12 +131,20 @@ class _Columns(NamedTuple):
             feature = self.floats[split["float_feature_index"]]
             # CatBoost treats NaN as less or as greater than all numbers; NaN > border
             # is False
-            missing_left = feature["nan_value_treatment"] != "AsTrue"
-            return feature["flat_feature_index"], split["border"], missing_left, -1
+            return (
+                feature["flat_feature_index"],
+                split["border"],
+                feature["nan_value_treatment"] != "AsTrue",
+                -1,
+            )
         if split["split_type"] == "OneHotFeature":
             feature = self.categories[split["cat_feature_index"]]
-            category = feature["values"].index(split["value"])
-            return feature["flat_feature_index"], 0.0, True, category
+            return (
+                feature["flat_feature_index"],
+                0.0,
+                True,
+                feature["values"].index(split["value"]),
+            )
         raise UnreadableModelError(*_STATISTICS)
 
 
@@ -163,7 +163,8 @@ def _read_oblivious(trees, columns, scale, n_outputs) -> list[dict[str, Any]]:
     node, inner = np.arange(len(level)), level < depth
     feature, threshold, missing_left, category = (
         np.array([[question[part] for question in tree] for tree in questions])[
-            :, level
+            :,
+            level,
         ]
         for part in range(4)
     )
@@ -225,26 +226,32 @@ def _nodes(node, columns, n_outputs) -> list[tuple]:
     # CatBoost stores weights of leaves only.
     weight = left[0][-1] + right[0][-1]
     question = columns.asked(node["split"])
-    inner = (1, 1 + len(left), question, np.zeros(n_outputs), weight)
-    return [inner, *left, *right]
+    return [(1, 1 + len(left), question, np.zeros(n_outputs), weight), *left, *right]
 
 
 def _encoder(dump, columns) -> partial:
     """Return the function from inputs of an exported model to matrices."""
+    from catboost import CatBoost
+
     numeric = [feature for feature in columns.floats if feature.get("borders")]
     n_borders = sum(len(feature["borders"]) for feature in numeric)
     stumps: list[dict[str, Any]] = []
     owner = []
     for feature in columns.categories:
         for value in feature.get("values", ()):
-            split = {
-                "split_type": "OneHotFeature",
-                "cat_feature_index": feature["feature_index"],
-                "value": value,
-                "split_index": n_borders + len(stumps),
-            }
             stumps.append(
-                {"splits": [split], "leaf_values": [0, 1], "leaf_weights": [1, 1]}
+                {
+                    "splits": [
+                        {
+                            "split_type": "OneHotFeature",
+                            "cat_feature_index": feature["feature_index"],
+                            "value": value,
+                            "split_index": n_borders + len(stumps),
+                        },
+                    ],
+                    "leaf_values": [0, 1],
+                    "leaf_weights": [1, 1],
+                },
             )
             owner.append(feature["flat_feature_index"])
     lookup = None
@@ -253,7 +260,10 @@ def _encoder(dump, columns) -> partial:
         # itself find the category, without a copy of its hash function.
         dump = {**dump, "oblivious_trees": stumps, "scale_and_bias": [1, [0]]}
         dump.pop("trees", None)
-        lookup = _load(dump)
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "model.json"
+            path.write_text(json.dumps(dump), encoding="utf-8")
+            lookup = CatBoost().load_model(str(path), format="json")
     numbers = [feature["flat_feature_index"] for feature in numeric]
     return partial(_encode, columns.n, numbers, lookup, np.array(owner))
 

@@ -44,7 +44,7 @@ def read_hist_gradient_boosting(model) -> TreeEnsemble:
 
         raise UnreadableModelError(
             f"{type(model).__name__} of scikit-learn {sklearn.__version__} stores its "
-            f"trees in an unknown format ({error})"
+            f"trees in an unknown format ({error})",
         ) from error
 
 
@@ -54,7 +54,7 @@ def _read(model) -> TreeEnsemble:
         # The encoder puts the categorical columns first.
         categorical = model.is_categorical_
         columns = np.concatenate(
-            [np.flatnonzero(categorical), np.flatnonzero(~categorical)]
+            [np.flatnonzero(categorical), np.flatnonzero(~categorical)],
         )
     trees = [
         _read_tree(predictor, columns) | {"output": k}
@@ -95,8 +95,12 @@ def _read_tree(predictor, columns) -> dict[str, Any]:
         # Eight 32-bit words hold the 256 possible categories. Little endian makes the
         # bytes follow the categories.
         words = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]].astype("<u4")
-        bits = np.unpackbits(words.view(np.uint8), bitorder="little")
-        categories[node] = (np.flatnonzero(bits).tolist(), True)
+        categories[node] = (
+            np.flatnonzero(
+                np.unpackbits(words.view(np.uint8), bitorder="little"),
+            ).tolist(),
+            True,
+        )
     return {
         "left": np.where(leaf, -1, nodes["left"].astype(np.int64)),
         "right": np.where(leaf, -1, nodes["right"].astype(np.int64)),

@@ -41,13 +41,12 @@ def read_sum(model) -> TreeEnsemble:
         }
         trees.append(tree)
     n_classes = len(getattr(model, "classes_", ()))
-    methods = {0: ("predict",), 2: ("log_odds",)}.get(n_classes, ())
     ensemble = of_estimator(
         model,
         trees,
         model.n_outputs,
         single_precision=False,
-        methods=methods,
+        methods={0: ("predict",), 2: ("log_odds",)}.get(n_classes, ()),
     )
     return ensemble.combined([[-1.0], [1.0]]) if n_classes == 2 else ensemble
 
@@ -71,7 +70,7 @@ def _of_rules(model: Any, method: Any, ask: Ask) -> list[Part]:
     parts = [Part(terms, view_by(_winsorized, np.arange(d), d, model))]
     if chains:
         parts.append(
-            Part(Trees(of_estimator(model, chains, 1, single_precision=False)))
+            Part(Trees(of_estimator(model, chains, 1, single_precision=False))),
         )
     return parts
 
@@ -101,8 +100,11 @@ def _chain(rule: Any, names: list, factor: float) -> dict[str, Any]:
 def _winsorized(model: Any, X: Any) -> NDArray[np.float64]:
     """Return the columns of the linear terms of a rule ensemble."""
     X = np.asarray(X, dtype=np.float64)
-    scales = model.include_linear and model.lin_standardise
-    return model.friedscale.scale(X) if scales else X
+    return (
+        model.friedscale.scale(X)
+        if (model.include_linear and model.lin_standardise)
+        else X
+    )
 
 
 READERS: dict[str, Reader] = {

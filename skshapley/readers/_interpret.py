@@ -25,7 +25,7 @@ from skshapley.readers._sklearn_sums import wrapper_of
 # (link, response) -> the curve of a sum of terms of one feature each
 CURVES: dict[tuple[str, str], Callable[[Any, float], ClosedForm]] = {
     ("logit", "predict_proba"): lambda coef, constant: probability(
-        LinearTerms(coef[:, None], [constant])
+        LinearTerms(coef[:, None], [constant]),
     ),
     ("log", "predict"): Exponential,
 }
@@ -63,9 +63,10 @@ def _codes(machines: list[Any], X: Any) -> NDArray[np.float64]:
 
 
 def _terms(machine: Any, X: Any) -> NDArray[np.float64]:
-    names = list(machine.feature_names_in_)
     return machine.eval_terms(
-        X if is_frame(X) else pd.DataFrame(np.asarray(X), columns=names)
+        X
+        if is_frame(X)
+        else pd.DataFrame(np.asarray(X), columns=list(machine.feature_names_in_)),
     )
 
 
@@ -80,7 +81,7 @@ def read_machine(model: Any, method: str, ask: Ask) -> Form:
     width = max(map(len, model.term_features_))
     if width > 2:
         raise UnreadableModelError(
-            f"{type(model).__name__} has terms of three features"
+            f"{type(model).__name__} has terms of three features",
         )
     if several and method == "predict_proba":
         scores = ask(model, scale)
@@ -90,10 +91,18 @@ def read_machine(model: Any, method: str, ask: Ask) -> Form:
     if curve is not None and width == 1:
         source = [feature for (feature,) in model.term_features_]
         intercept = float(np.ravel(model.intercept_)[0])
-        form = curve(np.ones(len(source)), intercept)
-        return [Part(form, view_by(_terms, source, len(model.bins_), model))]
-    readable = [scale, "decision_function"] if model.link_ in LINKS else []
-    check_method(model, method, readable, scale)
+        return [
+            Part(
+                curve(np.ones(len(source)), intercept),
+                view_by(_terms, source, len(model.bins_), model),
+            ),
+        ]
+    check_method(
+        model,
+        method,
+        [scale, "decision_function"] if model.link_ in LINKS else [],
+        scale,
+    )
     terms = [
         [
             (min(len(features), len(model.bins_[feature])) - 1, feature)

@@ -121,8 +121,11 @@ def read_linear_leaves(
         raw_response=partial(_raw_score, booster, scale),
     )
     slopes: dict[int, NDArray[np.float64]] = {}
-    ends = [*ensemble.roots[1:], ensemble.n_nodes]
-    for (tree_output, fields), end in zip(stored, ends, strict=True):
+    for (tree_output, fields), end in zip(
+        stored,
+        [*ensemble.roots[1:], ensemble.n_nodes],
+        strict=True,
+    ):
         counts = _numbers(fields, "num_features")
         # For rows with a missing column, LightGBM takes a constant, and the leaf is not
         # linear.
@@ -131,7 +134,7 @@ def read_linear_leaves(
             and (_numbers(fields, "decision_type") >> 2 == _NAN_MISSING).any()
         ):
             raise UnreadableModelError(
-                "A LightGBM model with linear_tree=True was fitted with missing values"
+                "A LightGBM model with linear_tree=True was fitted with missing values",
             )
         # Leaves are the last nodes of a tree, in LightGBM's order.
         leaves = np.repeat(np.arange(end - len(counts), end), counts)
@@ -157,8 +160,11 @@ def _methods(model, objective, averages) -> tuple[str, ...]:
         if averages:
             return ()
         methods = ("log_odds",) if objective == "binary sigmoid:1" else ()
-        scores = hasattr(model, "decision_function")
-        return (*methods, "decision_function") if scores else methods
+        return (
+            (*methods, "decision_function")
+            if hasattr(model, "decision_function")
+            else methods
+        )
     if objective == "binary sigmoid:1" and not (averages or hasattr(model, "fit")):
         return ("log_odds",)  # a Booster
     if objective in _IDENTITY:
@@ -232,7 +238,7 @@ def _listed(block, split) -> list[int]:
     # Bit i of the 32-bit words, lowest first, is category i of the set.
     words = np.array(block["cat_threshold"].split()[first:last], dtype="<u4")
     return np.flatnonzero(
-        np.unpackbits(words.view(np.uint8), bitorder="little")
+        np.unpackbits(words.view(np.uint8), bitorder="little"),
     ).tolist()
 
 
@@ -256,8 +262,11 @@ def _encode(frame_categories, categorical, X) -> NDArray[np.float64]:
         columns = [
             i for i, dtype in enumerate(X.dtypes) if hasattr(dtype, "categories")
         ]
-        categories = dict(zip(columns, frame_categories, strict=False))
-        X = frame_to_matrix(X, categories, unknown=np.nan)
+        X = frame_to_matrix(
+            X,
+            dict(zip(columns, frame_categories, strict=False)),
+            unknown=np.nan,
+        )
     matrix = np.asarray(X, dtype=np.float64)
     # LightGBM reads dense rows as sparse rows and drops entries as small as these.
     matrix = np.where(np.abs(matrix) <= ZERO, 0.0, matrix)

@@ -47,19 +47,27 @@ def read_gam(model: Any, method: str, ask: Ask) -> list[Part]:
         getattr(model.terms[place], "by", None) is not None for place in places
     )
     link = type(model.link).__name__
-    methods = {"LogitLink": ["predict_proba"], "LogLink": ["predict", "log"]}
-    check_method(model, method, methods.get(link, ["predict"]))
+    check_method(
+        model,
+        method,
+        {"LogitLink": ["predict_proba"], "LogLink": ["predict", "log"]}.get(
+            link,
+            ["predict"],
+        ),
+    )
     if method == "log":
         link = "IdentityLink"
     if scaled or link not in CURVES or (joint and link != "IdentityLink"):
         raise UnreadableModelError(
-            f"{type(model).__name__} has a link or a term without closed form"
+            f"{type(model).__name__} has a link or a term without closed form",
         )
     constant = float(model.coef_[-1]) if model.terms[-1].isintercept else 0.0
     source = [model.terms[place].feature for place in terms]
     width = model.statistics_["m_features"]
-    form = CURVES[link](np.ones(len(terms)), constant)
-    plain = Part(form, view_by(_evaluated, source, width, model, terms))
+    plain = Part(
+        CURVES[link](np.ones(len(terms)), constant),
+        view_by(_evaluated, source, width, model, terms),
+    )
     if not terms:
         plain = Part(LinearTerms(np.zeros((width, 1)), [constant]))
     return [plain, *(_tensor(model, place) for place in joint)]
@@ -75,8 +83,12 @@ def _tensor(model: Any, place: int) -> Part:
     for start, number in zip(ends, numbers, strict=False):
         powers[np.arange(len(number)), start + number] = 1
     coef = model.coef_[model.terms.get_coef_indices(place)]
-    source = np.repeat([spline.feature for spline in splines], sizes)
-    view = view_by(_splines, source, model.statistics_["m_features"], splines)
+    view = view_by(
+        _splines,
+        np.repeat([spline.feature for spline in splines], sizes),
+        model.statistics_["m_features"],
+        splines,
+    )
     return Part(Monomials(powers, coef[:, None], [0.0]), view)
 
 

@@ -91,43 +91,45 @@ def read_model(model: Any, method: Any) -> ClosedForm:
     reader = _reader_of(model, method)
     if reader is None:
         raise UnreadableModelError(
-            f"{type(model).__name__}.{method} has no closed form here"
+            f"{type(model).__name__}.{method} has no closed form here",
         )
     form = reader(model, method, read_model)
     return Sum(form) if isinstance(form, list) else form
 
 
 def _reader_of(model: Any, method: Any) -> Reader | None:
-    """Return the reader of the most derived class that has one, or None."""
+    """Return the reader of the most derived class that has one, or None.
+
+    Raises
+    ------
+    UnreadableModelError
+        If a derived class overrides the response.
+    """
+    # `log_odds` is no method of a model: it is computed from either of these two.
+    methods = (
+        ("predict_proba", "decision_function") if method == "log_odds" else (method,)
+    )
+    overrides: list[tuple[type, Any]] = []
     for kind in type(model).__mro__:
-        name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+        library = kind.__module__.partition(".")[0]
+        name = f"{library}.{kind.__name__}"
         # Own readers come first, so that an installed package cannot replace them by
         # accident.
         reader = READERS.get(name)
         if reader is None and name in installed("readers"):
             reader = installed("readers")[name].load()
         if reader is not None:
-            _check_own(model, method, kind, name)
+            for derived, response in overrides:
+                # classes of the library itself may override each other
+                if derived.__module__.partition(".")[0] != library:
+                    raise UnreadableModelError(
+                        f"{derived.__name__} overrides {response} of {kind.__name__}",
+                    )
             return reader
+        overrides += [
+            (kind, response) for response in methods if response in vars(kind)
+        ]
     return None
-
-
-def _check_own(model: Any, method: Any, read: type, name: str) -> None:
-    """Raise an error for a derived class that overrides the response."""
-    # `log_odds` is no method of a model: it is computed from either of these two.
-    methods = (
-        ("predict_proba", "decision_function") if method == "log_odds" else (method,)
-    )
-    for kind in type(model).__mro__:
-        if kind is read:
-            return
-        if kind.__module__.partition(".")[0] == name.partition(".")[0]:
-            continue  # the library's own class
-        for response in methods:
-            if response in vars(kind):
-                raise UnreadableModelError(
-                    f"{kind.__name__} overrides {response} of {read.__name__}"
-                )
 
 
 def read_trees(

@@ -22,7 +22,7 @@ def _check_kernel(model: Any, kernels: Any) -> None:
     if not isinstance(model.kernel, str) or model.kernel not in kernels:
         raise UnreadableModelError(
             f"The kernel {model.kernel!r} of {type(model).__name__} is not known to be "
-            "a product over columns"
+            "a product over columns",
         )
 
 
@@ -31,7 +31,7 @@ def _dense(matrix: Any) -> NDArray[np.float64]:
         if matrix.shape[1] > MOST_SPARSE_COLUMNS:
             raise UnreadableModelError(
                 f"With {matrix.shape[1]} sparse columns, the model costs less than its "
-                "closed form"
+                "closed form",
             )
         matrix = matrix.toarray()
     return np.asarray(matrix, dtype=np.float64)
@@ -42,7 +42,13 @@ def _of_machine(model: Any, method: str, ask: Ask) -> Form:
     linear = model.kernel == "linear"
     if not linear:
         _check_kernel(model, ["rbf"])
-    readable = _response_of(model)
+    readable: str | None = "predict"
+    if hasattr(model, "decision_function"):
+        # With more than two classes, only the votes of pairs of classes are sums over
+        # the support vectors.
+        pairs = getattr(model, "decision_function_shape", None) == "ovo"
+        several = len(getattr(model, "classes_", [])) > 2
+        readable = "decision_function" if pairs or not several else None
     scores = method == "score_samples" and hasattr(model, "score_samples")
     check_method(
         model,
@@ -51,28 +57,22 @@ def _of_machine(model: Any, method: str, ask: Ask) -> Form:
         readable,
     )
     if linear:
-        offset = model.offset_ if scores else 0.0
-        return LinearTerms(coefficients(model), affine(model).intercept + offset)
+        return LinearTerms(
+            coefficients(model),
+            affine(model).intercept + (model.offset_ if scores else 0.0),
+        )
     centres = _dense(model.support_vectors_)
     dual = _dense(model.dual_coef_)
     coef = dual.T if len(dual) == 1 else _of_pairs(dual, model.n_support_)
     constant = np.asarray(model.intercept_, dtype=np.float64)
     constant = constant + model.offset_ if scores else constant
     # no public attribute has the number for gamma="scale"
-    scale = np.full(centres.shape[1], model._gamma)
-    return ProductKernels(centres, scale, coef, constant)
-
-
-def _response_of(model: Any) -> str | None:
-    """Return the response of a support vector machine that is a sum over its support vectors.
-
-    With more than two classes, only the votes of pairs of classes have one.
-    """
-    if not hasattr(model, "decision_function"):
-        return "predict"
-    pairs = getattr(model, "decision_function_shape", None) == "ovo"
-    several = len(getattr(model, "classes_", [])) > 2
-    return "decision_function" if pairs or not several else None
+    return ProductKernels(
+        centres,
+        np.full(centres.shape[1], model._gamma),
+        coef,
+        constant,
+    )
 
 
 def _of_ridge(model: Any, method: str, ask: Ask) -> Form:
@@ -86,8 +86,13 @@ def _of_ridge(model: Any, method: str, ask: Ask) -> Form:
     gamma = 1 / centres.shape[1] if model.gamma is None else model.gamma
     coef = np.asarray(model.dual_coef_).reshape(len(centres), -1)
     scale = np.full(centres.shape[1], gamma)
-    constant = np.zeros(coef.shape[1])
-    return ProductKernels(centres, scale, coef, constant, POWERS[model.kernel])
+    return ProductKernels(
+        centres,
+        scale,
+        coef,
+        np.zeros(coef.shape[1]),
+        POWERS[model.kernel],
+    )
 
 
 def _of_pairs(
@@ -99,8 +104,7 @@ def _of_pairs(
     Row m of `dual` holds the coefficients of each class's vectors against its m-th
     other class.
     """
-    ends = np.cumsum([0, *counts])
-    rows = [slice(start, stop) for start, stop in pairwise(ends)]
+    rows = [slice(start, stop) for start, stop in pairwise(np.cumsum([0, *counts]))]
     pairs = [(i, j) for i in range(len(counts)) for j in range(i + 1, len(counts))]
     coef = np.zeros((dual.shape[1], len(pairs)))
     for column, (i, j) in enumerate(pairs):
@@ -165,13 +169,15 @@ def _terms_of(kernel: Any, d: int) -> list[Term]:
     if name == "Sum":
         return _terms_of(kernel.k1, d) + _terms_of(kernel.k2, d)
     if name == "Product":
-        factors = product(_terms_of(kernel.k1, d), _terms_of(kernel.k2, d))
-        products = [left * right for left, right in factors]
+        products = [
+            left * right
+            for left, right in product(_terms_of(kernel.k1, d), _terms_of(kernel.k2, d))
+        ]
         terms = [term for term in products if term is not None]
         if len(terms) == len(products):
             return terms
     raise UnreadableModelError(
-        f"The kernel {kernel} is not known to be a sum of products over columns"
+        f"The kernel {kernel} is not known to be a sum of products over columns",
     )
 
 

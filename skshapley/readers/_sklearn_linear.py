@@ -1,6 +1,5 @@
 """Readers of scikit-learn's linear models and of naive Bayes, from their public attributes."""
 
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -58,8 +57,10 @@ CLASSIFIERS = (
 def affine(model: Any) -> LinearTerms:
     """Return the linear terms of ``coef_`` ``(k, d)`` and ``intercept_``, for one output or k."""
     coef = coefficients(model)
-    intercept = np.asarray(model.intercept_, dtype=np.float64)
-    return LinearTerms(coef, np.broadcast_to(intercept, coef.shape[1]))
+    return LinearTerms(
+        coef,
+        np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), coef.shape[1]),
+    )
 
 
 def coefficients(model: Any) -> NDArray[np.float64]:
@@ -126,9 +127,11 @@ def _of_glm(model: Any, method: str, ask: Ask) -> Form:
     identity = link == "identity" or (link == "auto" and model.power <= 0)
     readable = ["predict"] if identity else ["predict", "log"]
     check_method(model, method, readable, readable[-1])
-    if identity or method == "log":
-        return affine(model)
-    return Exponential(model.coef_, model.intercept_)
+    return (
+        affine(model)
+        if identity or method == "log"
+        else Exponential(model.coef_, model.intercept_)
+    )
 
 
 def _of_detector(model: Any, method: str, ask: Ask) -> Form:
@@ -142,8 +145,12 @@ def _of_detector(model: Any, method: str, ask: Ask) -> Form:
 def _posterior(model: Any, method: str, scores: LinearTerms) -> ClosedForm:
     """Return the probabilities of classes from their log-probabilities, or the log-odds of two."""
     two = len(model.classes_) == 2
-    readable = ["log_odds", "predict_proba"] if two else ["predict_proba"]
-    check_method(model, method, readable, "log_odds" if two else None)
+    check_method(
+        model,
+        method,
+        ["log_odds", "predict_proba"] if two else ["predict_proba"],
+        "log_odds" if two else None,
+    )
     if not two:
         return shares_of(scores)
     odds = scores.combined([[-1.0], [1.0]])
@@ -151,7 +158,10 @@ def _posterior(model: Any, method: str, scores: LinearTerms) -> ClosedForm:
 
 
 def _of_bayes(model: Any, method: str, ask: Ask) -> Form:
-    """Return naive Bayes of counts or flags: its log-odds are linear."""
+    """Return naive Bayes of counts or flags: its log-odds are linear.
+
+    If the model converts its columns to flags, so does the view of the part.
+    """
     logs = model.feature_log_prob_
     prior = np.asarray(model.class_log_prior_, dtype=np.float64)
     # ComplementNB ignores the prior with two or more classes.
@@ -162,26 +172,18 @@ def _of_bayes(model: Any, method: str, ask: Ask) -> Form:
         # log p(x) = x log q + (1 - x) log(1 - q) is linear in the flag x.
         logs = logs - absent
         prior = prior + absent.sum(axis=1)
-    return _posterior(model, method, LinearTerms(logs.T, prior))
-
-
-def _of_flags(model: Any, method: str, ask: Ask) -> Form:
-    """Return naive Bayes of flags, after the conversion of columns to 0 and 1."""
-    if model.binarize is None:
-        return _of_bayes(model, method, ask)
+    form = _posterior(model, method, LinearTerms(logs.T, prior))
+    threshold = getattr(model, "binarize", None)
+    if threshold is None:
+        return form
     d = model.n_features_in_
-    # The transformer below converts the columns, so the reader must not convert them
-    # again.
-    plain = copy(model)
-    plain.binarize = None
-    view = View(np.arange(d), d, (Binarizer(threshold=model.binarize),))
-    return [Part(ask(plain, method), view)]
+    return [Part(form, View(np.arange(d), d, (Binarizer(threshold=threshold),)))]
 
 
-def _with_squares(centre: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
-    """Return the columns of a table minus their centre, and their squares."""
+def _powers(centre: NDArray[np.float64], degree: int, X: Any) -> NDArray[np.float64]:
+    """Return the columns of a table minus their centre, and powers of them."""
     away = np.asarray(X, dtype=np.float64) - centre
-    return np.column_stack([away, away**2])
+    return np.column_stack([away**power for power in range(1, degree + 1)])
 
 
 def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Form:
@@ -194,21 +196,23 @@ def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Form:
     away = model.theta_ - centre
     exponents = np.log(variance) + away**2 / variance
     logs = np.log(model.class_prior_) - 0.5 * exponents.sum(axis=1)
-    coef = np.concatenate([away / variance, -0.5 / variance], axis=1)
-    form = _posterior(model, method, LinearTerms(coef.T, logs))
-    return [Part(form, view_by(_with_squares, np.tile(np.arange(d), 2), d, centre))]
-
-
-def _from_centre(centre: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
-    """Return the columns of a table minus their centre."""
-    return np.asarray(X, dtype=np.float64) - centre
+    form = _posterior(
+        model,
+        method,
+        LinearTerms(np.concatenate([away / variance, -0.5 / variance], axis=1).T, logs),
+    )
+    return [Part(form, view_by(_powers, np.tile(np.arange(d), 2), d, centre, 2))]
 
 
 def _of_quadratic(model: Any, method: str, ask: Ask) -> Form:
     """Return the quadratic scores of the classes; for two classes, their difference."""
     two = len(model.classes_) == 2
-    readable = ["decision_function", "log_odds"] if two else ["decision_function"]
-    check_method(model, method, readable, "decision_function")
+    check_method(
+        model,
+        method,
+        ["decision_function", "log_odds"] if two else ["decision_function"],
+        "decision_function",
+    )
     d = model.n_features_in_
     centre = model.means_.mean(axis=0)
     first, second = np.triu_indices(d)
@@ -217,15 +221,19 @@ def _of_quadratic(model: Any, method: str, ask: Ask) -> Form:
     factor = np.where(first == second, -0.5, -1.0)
     coef = []
     constant = []
-    classes = zip(model.means_, model.rotations_, model.scalings_, strict=True)
-    for mean, rotation, scaling in classes:
+    for mean, rotation, scaling in zip(
+        model.means_,
+        model.rotations_,
+        model.scalings_,
+        strict=True,
+    ):
         precision = (rotation / scaling) @ rotation.T
         pull = precision @ (mean - centre)
         coef.append(np.concatenate([factor * precision[first, second], pull]))
         constant.append(-0.5 * ((mean - centre) @ pull + np.log(scaling).sum()))
     scores = Monomials(powers, np.stack(coef, axis=1), constant + np.log(model.priors_))
     form = scores.combined([[-1.0], [1.0]]) if two else scores
-    return [Part(form, view_by(_from_centre, np.arange(d), d, centre))]
+    return [Part(form, view_by(_powers, np.arange(d), d, centre, 1))]
 
 
 READERS: dict[str, Reader] = {
@@ -236,8 +244,7 @@ READERS: dict[str, Reader] = {
         ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"),
         _of_glm,
     ),
-    **dict.fromkeys(("MultinomialNB", "ComplementNB"), _of_bayes),
-    "BernoulliNB": _of_flags,
+    **dict.fromkeys(("MultinomialNB", "ComplementNB", "BernoulliNB"), _of_bayes),
     "GaussianNB": _of_normal_bayes,
     "QuadraticDiscriminantAnalysis": _of_quadratic,
     "SGDOneClassSVM": _of_detector,

@@ -88,7 +88,7 @@ def of_pipeline(pipeline: Any, method: str, ask: Ask) -> Form:
     width = getattr(pipeline, "n_features_in_", None)
     if width is None:  # the first step belongs to another library
         raise UnreadableModelError(
-            f"{type(transformers[0][1]).__name__} has no n_features_in_"
+            f"{type(transformers[0][1]).__name__} has no n_features_in_",
         )
     return _behind(transformers, ask(final, method), width)
 
@@ -99,7 +99,12 @@ def _behind(steps: list[tuple[str, Any]], last: ClosedForm, width: int) -> list[
     columnwise: list[Any] = []
     for place, (name, step) in enumerate(steps):
         if type(step).__name__ == "PolynomialFeatures":
-            last = _of_powers(step, _scaled(steps[place:], last))
+            line = _scaled(steps[place:], last)
+            if step.powers_.max() > MOST_DEGREE:
+                raise UnreadableModelError(
+                    f"Polynomial features are read up to degree {MOST_DEGREE}",
+                )
+            last = Monomials(step.powers_, line.coef, line.intercept)
             break
         try:
             source = source[sources(step, len(source))]
@@ -107,7 +112,7 @@ def _behind(steps: list[tuple[str, Any]], last: ClosedForm, width: int) -> list[
             maps = [later for _, later in steps[place:]]
             linear = isinstance(last, LinearTerms)
             curved = isinstance(last, Exponential | Logistic)
-            if (linear or curved) and all(map(_is_linear_map, maps)):
+            if (linear or curved) and all(_is_map(step, LINEAR_MAPS) for step in maps):
                 last = _mapped(maps, last, len(source))
                 break
             if not place and type(step).__name__ == "ColumnTransformer" and linear:
@@ -117,12 +122,15 @@ def _behind(steps: list[tuple[str, Any]], last: ClosedForm, width: int) -> list[
     return [Part(last, View(source, width, tuple(columnwise)))]
 
 
-def _is_linear_map(transformer: Any) -> bool:
-    """Return whether a transformer of scikit-learn is affine in its columns together."""
+def _is_map(transformer: Any, names: set[str] = AFFINE) -> bool:
+    """Return whether scikit-learn has a transformer of these names, without clipping."""
     kind = type(transformer)
     from_sklearn = kind.__module__.startswith("sklearn.")
-    clips = getattr(transformer, "clip", False)
-    return from_sklearn and kind.__name__ in LINEAR_MAPS and not clips
+    return (
+        from_sklearn
+        and kind.__name__ in names
+        and not getattr(transformer, "clip", False)
+    )
 
 
 def _mapped(steps: list[Any], form: Any, width: int) -> ClosedForm:
@@ -139,10 +147,10 @@ def _mapped(steps: list[Any], form: Any, width: int) -> ClosedForm:
 def _scaled(steps: list[tuple[str, Any]], form: ClosedForm) -> LinearTerms:
     """Return linear terms behind scalers as linear terms of the columns of the first step."""
     first, *scalers = [step for _, step in steps]
-    if not isinstance(form, LinearTerms) or not all(map(_is_affine, scalers)):
+    if not isinstance(form, LinearTerms) or not all(map(_is_map, scalers)):
         name = type(first).__name__
         raise UnreadableModelError(
-            f"{name} can be read only before scalers and a linear model"
+            f"{name} can be read only before scalers and a linear model",
         )
     # Two points fix an affine function of each column: the shift at 0 and the slope up
     # to 1.
@@ -151,24 +159,6 @@ def _scaled(steps: list[tuple[str, Any]], form: ClosedForm) -> LinearTerms:
         ends = scaler.transform(ends)
     slope = ends[1] - ends[0]
     return LinearTerms(slope[:, None] * form.coef, form.intercept + ends[0] @ form.coef)
-
-
-def _is_affine(transformer: Any) -> bool:
-    """Return whether a transformer, and its inverse, is affine in each column."""
-    return type(transformer).__name__ in AFFINE and not getattr(
-        transformer,
-        "clip",
-        False,
-    )
-
-
-def _of_powers(powers: Any, form: LinearTerms) -> Monomials:
-    """Return linear terms of polynomial features as a sum of monomials."""
-    if powers.powers_.max() > MOST_DEGREE:
-        raise UnreadableModelError(
-            f"Polynomial features are read up to degree {MOST_DEGREE}"
-        )
-    return Monomials(powers.powers_, form.coef, form.intercept)
 
 
 def _of_columns(transformer: Any, form: LinearTerms) -> list[Part]:
@@ -185,8 +175,11 @@ def _of_columns(transformer: Any, form: LinearTerms) -> list[Part]:
         select = FunctionTransformer(partial(take_columns, columns))
         for part in _behind(steps, LinearTerms(coef, intercept), len(positions)):
             view: Any = part.view
-            source = positions[view.source]
-            view = View(source, transformer.n_features_in_, (select, *view.steps))
+            view = View(
+                positions[view.source],
+                transformer.n_features_in_,
+                (select, *view.steps),
+            )
             parts.append(Part(part.form, view))
         # Only the first part carries the intercept; the sum must count it once.
         intercept = np.zeros(form.n_outputs)
@@ -195,8 +188,12 @@ def _of_columns(transformer: Any, form: LinearTerms) -> list[Part]:
 
 def _of_selector(selector: Any, method: str, ask: Ask) -> Form:
     """Return the model behind a recursive elimination of features."""
-    view = View(selector.get_support(indices=True), selector.n_features_in_)
-    return [Part(ask(selector.estimator_, method), view)]
+    return [
+        Part(
+            ask(selector.estimator_, method),
+            View(selector.get_support(indices=True), selector.n_features_in_),
+        ),
+    ]
 
 
 def _of_voting(model: Any, method: str, ask: Ask) -> Form:
@@ -222,8 +219,11 @@ def _of_voting(model: Any, method: str, ask: Ask) -> Form:
 
 def _of_bagging(model: Any, method: str, ask: Ask) -> Form:
     classify = hasattr(model, "classes_")
-    readable = ["predict_proba", "decision_function"] if classify else ["predict"]
-    check_method(model, method, readable)
+    check_method(
+        model,
+        method,
+        ["predict_proba", "decision_function"] if classify else ["predict"],
+    )
     parts = []
     share = 1 / len(model.estimators_)
     for member, columns in zip(
@@ -236,7 +236,7 @@ def _of_bagging(model: Any, method: str, ask: Ask) -> Form:
         if classify and len(member.classes_) != len(model.classes_):
             raise UnreadableModelError(
                 f"A member of {type(model).__name__} saw {len(member.classes_)} of"
-                f" {len(model.classes_)} classes"
+                f" {len(model.classes_)} classes",
             )
         view = View(np.asarray(columns), model.n_features_in_)
         parts.append(Part(form.combined(share * np.eye(form.n_outputs)), view))
@@ -265,15 +265,17 @@ def _of_calibrated(model: Any, method: str, ask: Ask) -> Form:
         sigmoid = member.calibrators[0]
         form = None
         if n_classes == 2 and hasattr(sigmoid, "a_"):
-            odds = scores.combined([[-sigmoid.a_]], [-sigmoid.b_])
-            form = _curve_of(odds, partial(probability, share=share))
+            form = _curve_of(
+                scores.combined([[-sigmoid.a_]], [-sigmoid.b_]),
+                partial(probability, share=share),
+            )
         if form is None and scores.additive:
             calibrated = copy(member)
             calibrated.estimator = _Scores(member.estimator.classes_)
             form = Curve(scores, calibrated.predict_proba, share * np.eye(n_classes))
         if form is None:
             raise UnreadableModelError(
-                f"{type(model).__name__} calibrates decision values with interactions"
+                f"{type(model).__name__} calibrates decision values with interactions",
             )
         parts.append(Part(form))
     return parts
@@ -331,7 +333,7 @@ def _of_chain(model: Any, method: str, ask: Ask) -> Form:
     for form in _members(model, response, ask):
         if not isinstance(form, LinearTerms):
             raise UnreadableModelError(
-                f"{type(model).__name__} chains models that are not linear"
+                f"{type(model).__name__} chains models that are not linear",
             )
         # Later models are linear in earlier ones, so substitution makes them linear in
         # the columns.
@@ -404,11 +406,9 @@ def _inverse(
     """Return the matrix and the constant of the inverse of an affine transformer of targets."""
     name = type(transformer).__name__
     none = name == "FunctionTransformer" and transformer.inverse_func is None
-    if not (none or _is_affine(transformer)) or not type(
-        transformer
-    ).__module__.startswith("sklearn."):
+    if not (none or _is_map(transformer)):
         raise UnreadableModelError(
-            f"The target is transformed by {name}, and its inverse may not be affine"
+            f"The target is transformed by {name}, and its inverse may not be affine",
         )
     # An affine map is known from its values at the origin and on the axes.
     constant = transformer.inverse_transform(np.zeros((1, k)))

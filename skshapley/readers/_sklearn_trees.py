@@ -13,6 +13,7 @@ from skshapley._tables import in_model_columns
 from skshapley._trees._ensemble import TreeEnsemble, assemble
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers._base import TreeReader
+from skshapley.responses import mean_depth
 
 
 def read_forest(model) -> TreeEnsemble:
@@ -49,13 +50,12 @@ def read_forest(model) -> TreeEnsemble:
         trees.append(read_tree(estimator.tree_, value / len(estimators)))
     n_outputs = trees[0]["value"].shape[1]
     method = "predict_proba" if classify else "predict"
-    response = getattr(model, method)
     return of_estimator(
         model,
         trees,
         n_outputs,
         methods=(method,),
-        raw_response=response,
+        raw_response=getattr(model, method),
     )
 
 
@@ -175,8 +175,13 @@ def read_isolation_forest(model) -> TreeEnsemble:
         depth = tree.compute_node_depths() - 1 + _usual_depth(tree.n_node_samples)
         feature = np.where(tree.feature < 0, -1, columns[tree.feature])
         trees.append(read_tree(tree, depth / whole) | {"feature": feature})
-    response = partial(_mean_depth, model)
-    return of_estimator(model, trees, 1, methods=("mean_depth",), raw_response=response)
+    return of_estimator(
+        model,
+        trees,
+        1,
+        methods=("mean_depth",),
+        raw_response=partial(mean_depth, model),
+    )
 
 
 def _usual_depth(n) -> np.ndarray:
@@ -187,10 +192,6 @@ def _usual_depth(n) -> np.ndarray:
     many = np.maximum(n, 3.0)
     depth = 2 * (np.log(many - 1) + np.euler_gamma) - 2 * (many - 1) / many
     return np.select([n <= 1, n == 2], [0.0, 1.0], depth)
-
-
-def _mean_depth(model, X) -> np.ndarray:
-    return -np.log2(-model.score_samples(X))
 
 
 def _initial_prediction(model, response) -> np.ndarray:

@@ -21,8 +21,10 @@ def read_hazards(model: Any, method: Any, ask: Ask) -> ClosedForm:
     line = line_of(model, "predict", ask)
     # Any row serves: under proportional hazards, survival curves are powers of one
     # another.
-    origin = in_model_columns(model, np.zeros((1, model.n_features_in_)))
-    survival = method(model, origin).to_numpy()
+    survival = method(
+        model,
+        in_model_columns(model, np.zeros((1, model.n_features_in_))),
+    ).to_numpy()
     # Without the intercept, the origin has the log hazard ratio 0 and the power 1.
     hazards = line.combined([[1.0]], -line.intercept)
     return Curve(hazards, partial(_powers, survival), np.eye(survival.shape[1]))

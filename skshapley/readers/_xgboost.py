@@ -267,8 +267,9 @@ def _known_categories(forest, version) -> dict[int, list]:
             if not text.isascii() and tuple(version) < (3, 4):
                 # XGBoost counted characters instead of bytes and truncated the names
                 continue
-            bounds = pairwise(stored["offsets"])
-            values = [text[start:stop].decode() for start, stop in bounds]
+            values = [
+                text[start:stop].decode() for start, stop in pairwise(stored["offsets"])
+            ]
         if values:
             categories[position] = values
     return categories

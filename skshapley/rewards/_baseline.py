@@ -20,17 +20,6 @@ from skshapley._tools import Constraint, Flag
 from skshapley.rewards._reward import InterventionalReward
 
 
-def is_row(baseline: object) -> bool:
-    """Return True for None or a valid single row of a table."""
-    if (
-        baseline is None
-        or is_frame(baseline)
-        or isinstance(baseline, pd.Series | Mapping)
-    ):
-        return True
-    return not isinstance(baseline, str | bytes) and np.iterable(baseline)
-
-
 class BaselineReward(InterventionalReward):
     """The model's response if absent players take the values of one baseline row.
 
@@ -63,7 +52,11 @@ class BaselineReward(InterventionalReward):
     _constraints = {
         "transformed": Flag(),
         "baseline": Constraint(
-            is_row,
+            lambda baseline: (
+                baseline is None
+                or is_frame(baseline)
+                or (np.iterable(baseline) and not isinstance(baseline, str | bytes))
+            ),
             "None or one row: an array, a mapping, a Series or a frame",
         ),
     }
@@ -74,11 +67,10 @@ class BaselineReward(InterventionalReward):
 
     def fit(self, response, background, weights, players) -> Self:
         """Store the given baseline, or compute one from the background."""
-        has_baseline = self.baseline is not None
         row = (
-            self._given(background)
-            if has_baseline
-            else _typical_row(background, weights)
+            _typical_row(background, weights)
+            if self.baseline is None
+            else self._given(background)
         )
         return super().fit(response, row, np.ones(1), players)
 
@@ -95,13 +87,13 @@ class BaselineReward(InterventionalReward):
             row = as_rows_of(dict(row), background, "BaselineReward")
         elif not is_frame(row):
             row = np.atleast_2d(
-                row.toarray() if sparse.issparse(row) else np.asarray(row)
+                row.toarray() if sparse.issparse(row) else np.asarray(row),
             )
             row = type(background)(row) if sparse.issparse(background) else row
         if row.shape[0] != 1 or row.shape[1] != background.shape[1]:
             raise ValueError(
                 f"BaselineReward got a baseline of shape {row.shape}: pass one row "
-                f"with the {background.shape[1]} columns of the background, or None."
+                f"with the {background.shape[1]} columns of the background, or None.",
             )
         return check_columns(row, background, "BaselineReward")
 
@@ -112,7 +104,7 @@ def _typical_row(background, weights) -> Any:
         return type(background)(np.atleast_2d(background.T @ weights))
     frame = as_pandas(background)
     row = pd.DataFrame(
-        {name: _typical(column, weights) for name, column in frame.items()}
+        {name: _typical(column, weights) for name, column in frame.items()},
     )
     if isinstance(background, pd.DataFrame):
         return row
@@ -123,17 +115,20 @@ def _typical_row(background, weights) -> Any:
     import narwhals as nw
 
     table = narwhal(background)
-    kinds = table.schema.items()
     schema = {
-        name: nw.Float64 if _is_number(frame[name]) else kind for name, kind in kinds
+        name: nw.Float64 if _is_number(frame[name]) else kind
+        for name, kind in table.schema.items()
     }
-    cells = row.to_dict(orient="list")
-    return nw.from_dict(cells, schema=schema, backend=table.implementation).to_native()
+    return nw.from_dict(
+        row.to_dict(orient="list"),
+        schema=schema,
+        backend=table.implementation,
+    ).to_native()
 
 
 def _is_number(column) -> bool:
     return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(
-        column
+        column,
     )
 
 
@@ -143,7 +138,7 @@ def _typical(column, weights) -> pd.Series:
     if _is_number(column):
         values = column[present].to_numpy(np.float64)
         return pd.Series(
-            [np.average(values, weights=weights[present]) if present.any() else np.nan]
+            [np.average(values, weights=weights[present]) if present.any() else np.nan],
         )
     # Codes instead of values, since values may be of types that cannot be sorted.
     codes = codes_of(column)

@@ -15,7 +15,6 @@ and w_S(x*, x_i) = exp(-D_S^2 / (2 sigma^2)) the weight of row i (Eq 11).
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
@@ -57,7 +56,6 @@ class NumericReward(BackgroundReward):
     Subclasses define the margins (`_margins`) and the model (`_model`).
     """
 
-    masked_: NumericModel
     takes: ClassVar[tuple[str, ...]] = ()
 
     def _prepared(self, raw) -> NumericModel:
@@ -65,8 +63,12 @@ class NumericReward(BackgroundReward):
         table = numbers(raw.background, owner, "background")
         margins = self._margins(table, raw.weights)
         self.correlation_, self.shrinkage_ = self._learned(margins.standard(table))
-        learned = {"correlation": self.correlation_, "margins": margins, "owner": owner}
-        return self._model(**vars(raw), **learned)
+        return self._model(
+            **vars(raw),
+            correlation=self.correlation_,
+            margins=margins,
+            owner=owner,
+        )
 
     def _margins(self, table, weights) -> Margins:
         """Return the margins of a table of numbers ``(b, d)``."""
@@ -96,8 +98,13 @@ class TransportGame(InterventionalGame):
         full = part.left(self.instances.full, part.function(self._pool.given))
         empty = part.left(self._empty, part.function(self._pool.scores))
         v_empty = part.left(self._mean_empty, part.mean)
-        remaining = self.instances._replace(full=full)
-        game = RemainderGame(self.shared, empty, v_empty, remaining, self.row_order)
+        game = RemainderGame(
+            self.shared,
+            empty,
+            v_empty,
+            self.instances._replace(full=full),
+            self.row_order,
+        )
         return Remainder(game, game.known)
 
 
@@ -111,8 +118,10 @@ class RemainderGame(TransportGame):
         pool = self._pool
         known_part = cast(KnownPart, self.shared.part)
         moves = pool.moves(coalitions, rows, references)
-        hybrid = pool.hybrid(coalitions, rows, references, moves)
-        raw = self.shared.response(hybrid, where=where)
+        raw = self.shared.response(
+            pool.hybrid(coalitions, rows, references, moves),
+            where=where,
+        )
         # In place: the moves are the largest array of a batch, and are not used again.
         moves += pool.scores[references]
         part = known_part.function(moves.reshape(-1, moves.shape[2]))
@@ -134,7 +143,7 @@ class RemainderGame(TransportGame):
 class _TransportReward(NumericReward):
     """Base class of rewards that move background rows towards the present columns."""
 
-    masked_: TransportModel
+    game_class = TransportGame
     mixed = "raw columns, which move together"
 
     def _model(self, **parts) -> TransportModel:
@@ -152,23 +161,26 @@ class _TransportReward(NumericReward):
         column = self.response_.column
         columns = slice(None) if column is None else slice(column, column + 1)
         model = self.masked_
-        targets = self.empty_[:, columns]
-        function = fitted_quadratic(model.scores, targets, self.weights_, rng)
-        if function is None:
-            return
-        part = known_part(
-            function,
-            columns,
+        function = fitted_quadratic(
             model.scores,
+            self.empty_[:, columns],
             self.weights_,
-            self.correlation_,
-            model.column_player,
             rng,
         )
-        self.masked_ = replace(model, part=part)
-
-    def _game_of(self, *parts) -> TransportGame:
-        return TransportGame(*parts)
+        if function is None:
+            return
+        self.masked_ = replace(
+            model,
+            part=known_part(
+                function,
+                columns,
+                model.scores,
+                self.weights_,
+                self.correlation_,
+                model.column_player,
+                rng,
+            ),
+        )
 
     def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
         # One row has no correlation, and zero correlations would look like independent
@@ -176,14 +188,17 @@ class _TransportReward(NumericReward):
         if len(standard) == 1:
             raise ValueError(
                 f"{type(self).__name__} learns correlations from the background, and "
-                "got 1 sample: pass the training table, or choose another reward."
+                "got 1 sample: pass the training table, or choose another reward.",
             )
         self.n_factors_, shrinkage = chosen_factors(standard, self.weights_)
         if self.n_factors_ == 0:
             return super()._learned(standard)
         correlation = sample_correlation(standard, self.weights_)
-        factors = factor_correlation(correlation, self.n_factors_)
-        return shrunk_correlation(correlation, shrinkage, factors), shrinkage
+        return shrunk_correlation(
+            correlation,
+            shrinkage,
+            factor_correlation(correlation, self.n_factors_),
+        ), shrinkage
 
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players with a possible effect, including constant ones that others move."""
@@ -216,6 +231,7 @@ def _is_covariance(value) -> bool:
     return bool(np.linalg.eigvalsh(matrix).min() >= -slack)
 
 
+@dataclass(eq=False, repr=False)
 class ConditionalReward(_TransportReward):
     """The model's mean response if absent columns follow the present ones, as for normal columns.
 
@@ -295,6 +311,10 @@ class ConditionalReward(_TransportReward):
     array([[0.2, 0.8]])
     """
 
+    covariance: Any = None
+    link: Any = None
+
+    takes = ("gaps", "text")
     _constraints = {
         "covariance": Constraint(
             _is_covariance,
@@ -302,12 +322,6 @@ class ConditionalReward(_TransportReward):
         ),
         "link": LINK,
     }
-
-    takes = ("gaps", "text")
-
-    def __init__(self, covariance=None, link=None) -> None:
-        self.covariance = covariance
-        self.link = link
 
     def for_table(self, background) -> Reward:
         """Return a forest reward for a table with categories or missing values."""
@@ -327,7 +341,7 @@ class ConditionalReward(_TransportReward):
             raise ValueError(
                 "ConditionalReward got a covariance of shape "
                 f"{np.shape(self.covariance)} for {d} columns: pass one of shape "
-                f"({d}, {d}), in the order of the columns."
+                f"({d}, {d}), in the order of the columns.",
             )
         # The scale of the given matrix, which may come from other rows than the
         # background.
@@ -340,10 +354,13 @@ class ConditionalReward(_TransportReward):
         covariance = np.asarray(self.covariance, dtype=np.float64)
         spread = np.sqrt(np.diagonal(covariance))
         spread = np.where(spread > 0, spread, 1.0)
-        correlation = covariance / np.outer(spread, spread)
-        return shrunk_correlation(correlation, LEAST_SHRINKAGE), LEAST_SHRINKAGE
+        return shrunk_correlation(
+            covariance / np.outer(spread, spread),
+            LEAST_SHRINKAGE,
+        ), LEAST_SHRINKAGE
 
 
+@dataclass(eq=False, repr=False)
 class CopulaReward(_TransportReward):
     """A `ConditionalReward` on the normal scores of ranks: a normal copula with free margins.
 
@@ -395,25 +412,12 @@ class CopulaReward(_TransportReward):
     array([[0.2, 0.7]])
     """
 
-    _constraints = {"link": LINK}
+    link: Any = None
 
-    def __init__(self, link=None) -> None:
-        self.link = link
+    _constraints = {"link": LINK}
 
     def _margins(self, table, weights) -> Margins:
         return RankMargins(table, weights)
-
-
-def _are_components(value) -> bool:
-    """Return True for a list of lists of columns."""
-    return (
-        isinstance(value, Sequence)
-        and not isinstance(value, str)
-        and len(value) > 0
-        and all(
-            isinstance(part, list | tuple | np.ndarray) and len(part) for part in value
-        )
-    )
 
 
 class CausalReward(ConditionalReward):
@@ -469,7 +473,14 @@ class CausalReward(ConditionalReward):
     _constraints = {
         **ConditionalReward._constraints,
         "components": Constraint(
-            _are_components,
+            lambda components: (
+                isinstance(components, list | tuple)
+                and len(components) > 0
+                and all(
+                    isinstance(part, list | tuple | np.ndarray) for part in components
+                )
+                and all(map(len, components))
+            ),
             "a list of lists of columns, causes first",
         ),
         "confounded": Constraint(
@@ -497,7 +508,7 @@ class CausalReward(ConditionalReward):
         if players.n_players > len(groups):
             raise ValueError(
                 f"CausalReward got components {self.components!r}: name each of the "
-                f"columns {names} once."
+                f"columns {names} once.",
             )
         components = tuple(
             (players.names == name)[players.column_player] for name in groups
@@ -506,10 +517,13 @@ class CausalReward(ConditionalReward):
         if flags.shape not in ((), (len(groups),)):
             raise ValueError(
                 f"CausalReward got confounded={self.confounded!r} for {len(groups)} "
-                "components: pass one flag for each, or a single one."
+                "components: pass one flag for each, or a single one.",
             )
-        confounded = tuple(np.broadcast_to(flags, len(groups)).tolist())
-        return CausalModel(**parts, components=components, confounded=confounded)
+        return CausalModel(
+            **parts,
+            components=components,
+            confounded=tuple(np.broadcast_to(flags, len(groups)).tolist()),
+        )
 
     def split(self, rng) -> None:
         """Do nothing: rows that follow causes have no known part."""
@@ -566,6 +580,7 @@ def _largest(weights, share) -> NDArray[np.float64]:
     return largest / largest.sum(axis=1, keepdims=True)
 
 
+@dataclass(eq=False, repr=False)
 class EmpiricalReward(NumericReward):
     """The model's mean response over background rows that are close in the present columns.
 
@@ -627,7 +642,9 @@ class EmpiricalReward(NumericReward):
     array([[40., 47.]])
     """
 
-    masked_: NearModel
+    sigma: float = 0.1
+    eta: float = 0.95
+
     pooled = True
     mixed = "raw columns of near rows"
     _constraints = {
@@ -638,17 +655,16 @@ class EmpiricalReward(NumericReward):
         ),
     }
 
-    def __init__(self, sigma: float = 0.1, eta: float = 0.95) -> None:
-        self.sigma = sigma
-        self.eta = eta
-
     def _model(self, **parts) -> NearModel:
         return NearModel(**parts, sigma=self.sigma, eta=self.eta)
 
-    def game(self, X) -> "EmpiricalGame":
+    def game(self, X) -> WeightedGame:
         """Return the game of the rows X; the model is called on them once."""
-        standard = self.masked_.margins.standard(self.masked_.given(X))
-        return EmpiricalGame(self._plain_game(X), standard)
+        return WeightedGame(
+            self._plain_game(X),
+            self.masked_.margins.standard(self.masked_.given(X)),
+            self.rows_per_value_,
+        )
 
     def effective_rows(self, X, coalitions) -> NDArray[np.float64]:
         """Return the effective number of background rows of each coalition.
@@ -670,24 +686,3 @@ class EmpiricalReward(NumericReward):
         # row by row, since the differences of all rows may exceed the memory
         weights = (self.masked_.row_weights(x[None], coalitions) for x in standard)
         return np.array([1 / (of_row**2).sum(axis=1) for of_row in weights])
-
-
-class EmpiricalGame(WeightedGame):
-    """The game of the empirical reward for given rows.
-
-    Parameters
-    ----------
-    game : InterventionalGame
-        The game of the same model with equal weights.
-    given : ndarray of shape (r, d)
-        The rows to explain in standard units.
-    """
-
-    by_row = ("_given",)
-
-    def __init__(self, game: InterventionalGame, given: np.ndarray) -> None:
-        super().__init__(game)
-        self._given = given
-
-    def _weights(self, coalitions, rows) -> NDArray[np.float64]:
-        return self.shared.row_weights(self._given[rows], coalitions)

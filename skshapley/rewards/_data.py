@@ -180,7 +180,7 @@ class DataGame(Game):
             raise ModelOutputError(
                 f"DataGame got the score {score} of {model!r} on the validation data: "
                 "choose a scoring that is finite for every coalition of training "
-                "points."
+                "points.",
             )
         return score
 

@@ -219,7 +219,7 @@ class Game(ABC):
         if not np.array_equal(rows, np.arange(self.n_rows)):
             raise NotImplementedError(
                 f"{type(self).__name__} has {self.n_rows} rows to explain but no "
-                "take(rows), which workers need: write one, or choose n_jobs=None."
+                "take(rows), which workers need: write one, or choose n_jobs=None.",
             )
         return self
 
@@ -270,11 +270,9 @@ class FunctionGame(Game):
         self.function = function
         self.n_players = n_players
         self.bytes_per_row = n_players
-        ends = np.zeros((2, n_players), dtype=bool)
-        ends[1] = True
         # Both ends in one call also show the number of outputs, before any budget is
         # spent.
-        raw = function(ends)
+        raw = function(np.repeat([[False], [True]], n_players, axis=1))
         self.one_output = np.ndim(raw) < 2
         self.n_outputs = 1 if self.one_output else np.shape(raw)[1]
         self._ends = self._checked(raw, 2)
@@ -294,7 +292,7 @@ class FunctionGame(Game):
                 f"The reward returned values of shape {np.shape(raw)} for {n} "
                 f"coalitions, instead of {shape}; it must return one value (or one row "
                 "of values) per coalition, as does lambda coalitions: "
-                "coalitions.sum(axis=1)."
+                "coalitions.sum(axis=1).",
             )
         return finite_numbers(raw, "The reward", "coalition").reshape(n, -1)
 
@@ -325,10 +323,13 @@ class InputReward:
         return values[:, 0] if self.response.output_names is None else values
 
     def _settings(self, reward: str) -> Settings:
+        response = self.response
+        column = self._winners[0] if response.predicted else response.column
+        names = response.names
         return Settings(
-            model=label(self.response.estimator),
-            response_method=label(self.response.method),
-            output=self.response.explained_output(self._winners[0]),
+            model=label(response.estimator),
+            response_method=label(response.method),
+            output=None if names is None or column is None else names[column],
             reward=reward,
         )
 
@@ -432,47 +433,45 @@ class WrappedGame(Game):
 
 
 class WeightedGame(WrappedGame):
-    """Base class of games in which every coalition has its own weights of background rows.
-
-    Subclasses define the weights (`_weights`).
+    """A game in which every coalition has its own weights of background rows.
 
     Parameters
     ----------
     game : InterventionalGame
-        The game of the same model with equal weights.
+        The game of the same model with equal weights. Its model has the weights
+        (`row_weights`).
+    given : ndarray of shape (r, d)
+        The rows to explain as numbers of the model.
+    rows_per_value : int
     """
 
     _game: Any
+    by_row = ("_given",)
 
-    @abstractmethod
-    def _weights(self, coalitions, rows) -> NDArray[np.float64]:
-        """Return the weights of background rows, with sum 1, ``(n, b)``.
-
-        Parameters
-        ----------
-        coalitions : ndarray of shape (n, p), bool
-        rows : ndarray of shape (n,), int
-        """
+    def __init__(self, game, given, rows_per_value) -> None:
+        super().__init__(game)
+        self._given = given
+        self.rows_per_value = rows_per_value
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the weighted mean responses, ``(r, m, k)``."""
         r, m, p = coalitions.shape
         flat = coalitions.reshape(-1, p)
         repeated = np.repeat(rows, m)
-        weights = self._weights(flat, repeated)
+        weights = self.shared.row_weights(self._given[repeated], flat)
         # Rows of weight 0 are never passed to the model.
         line, reference = np.nonzero(weights)
         outputs = self._game.against(flat[line], repeated[line], reference[:, None])[
-            :, 0
+            :,
+            0,
         ]
         # Every coalition keeps at least its nearest row, so no sum is empty.
         starts = np.flatnonzero(np.diff(line, prepend=-1))
-        values = np.add.reduceat(
+        return np.add.reduceat(
             weights[line, reference][:, None] * outputs,
             starts,
             axis=0,
-        )
-        return values.reshape(r, m, -1)
+        ).reshape(r, m, -1)
 
 
 LINKS: dict[str, Callable[[Any], Any]] = {"log": np.log, "logit": logit}
@@ -539,7 +538,7 @@ def linked(link: Any, means: np.ndarray) -> NDArray[np.float64]:
         raise ModelOutputError(
             f"link={link!r} returned no finite number for each mean response; "
             f"they are between {np.min(means):.4g} and {np.max(means):.4g}. Choose "
-            "a link that accepts them, or link=None."
+            "a link that accepts them, or link=None.",
         )
     return values
 
@@ -592,8 +591,10 @@ class InfluenceGame(WrappedGame):
         responses = game.against(coalitions.reshape(-1, p), np.repeat(rows, m), every)
         mean = np.einsum("nbk,b->nk", responses, weights)
         away = weights[:, None] * (responses - mean[:, None])
-        sums = np.add.reduceat(away, self._starts, axis=1)
-        parts = sums * slope(self.link, mean)[:, None]
+        parts = (
+            np.add.reduceat(away, self._starts, axis=1)
+            * slope(self.link, mean)[:, None]
+        )
         return np.swapaxes(parts, 1, 2).reshape(r, m, -1)
 
     def empty(self, rows) -> NDArray[np.float64]:

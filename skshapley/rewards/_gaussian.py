@@ -228,7 +228,7 @@ def _along(correlation, present, starts, gaps) -> NDArray[np.float64]:
     # all factors of a chunk in one call of LAPACK; columns are permuted by flat
     # positions
     factor = np.linalg.cholesky(
-        correlation.take(order[:, :, None] * d + order[:, None, :])
+        correlation.take(order[:, :, None] * d + order[:, None, :]),
     )
     # its columns (d, m, d), each in the order of the table
     columns = factor[line[:, None], np.argsort(order), np.arange(d)[:, None, None]]
@@ -260,7 +260,9 @@ def regressed(correlation, known, moves) -> NDArray[np.float64]:
     # bools
     patterns, index = np.unique(np.packbits(known, axis=1), axis=0, return_inverse=True)
     conditions = np.unpackbits(patterns, axis=1, count=known.shape[1]).astype(bool)[
-        :, :, None
+        :,
+        :,
+        None,
     ]
     shifts = np.empty(moves.shape)
     order = np.argsort(index.ravel(), kind="stable")

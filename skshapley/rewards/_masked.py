@@ -8,6 +8,7 @@ of one raw column stay together.
 """
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -100,7 +101,7 @@ class Players:
                     raise ValueError(
                         f"{owner} got column {columns[position]!r} in group {name!r} "
                         f"and in group {group_of_column[position]!r}; a column belongs to at "
-                        "most one group."
+                        "most one group.",
                     )
                 group_of_column[position] = name
             # The first column represents the group, so players keep the order of the
@@ -116,7 +117,7 @@ class Players:
         if len(set(names)) < len(names):
             raise ValueError(
                 f"{owner} got players of the same name among {names.tolist()}: rename "
-                "a group or a column."
+                "a group or a column.",
             )
         return cls(names, column_player, _levels(owner_numbers, paths))
 
@@ -162,7 +163,7 @@ def _position(column, columns, group, owner) -> int:
     raise ValueError(
         f"{owner} got an unknown column {column!r}{suggested(column, columns)} in group "
         f"{group!r}: choose among "
-        f"{columns}."
+        f"{columns}.",
     )
 
 
@@ -227,8 +228,12 @@ class MaskedModel(Portable):
         weights : ndarray of shape (q,)
         """
         whole = None if self.whole is None else self.whole.take(rows, weights)
-        background = take_rows(self.background, rows)
-        return replace(self, background=background, weights=weights, whole=whole)
+        return replace(
+            self,
+            background=take_rows(self.background, rows),
+            weights=weights,
+            whole=whole,
+        )
 
     def pool(self, X) -> RowPool:
         """Return the pool of mixed rows of X ``(r, D)`` and the background."""
@@ -247,7 +252,7 @@ class MaskedModel(Portable):
 def _transformed(response, steps, X) -> Any:
     """Return a table after the first steps of a model."""
     X = response.in_its_container(
-        take_rows(X, np.arange(n_rows(X)))
+        take_rows(X, np.arange(n_rows(X))),
     )  # a copy: some write into it
     for step in steps:
         X = step.transform(X)
@@ -273,16 +278,18 @@ def prepare(raw: MaskedModel, n_players: int, transformed: bool) -> MaskedModel:
         table = _transformed(raw.response, steps, raw.background)
         if table.shape[1] != len(source):
             raise MixedColumnsError(
-                f"the steps made {table.shape[1]} columns, not {len(source)}"
+                f"the steps made {table.shape[1]} columns, not {len(source)}",
             )
         label = f"columns made once by {', '.join(first_steps)}"
-        parts = (
+        model = MaskedModel(
             raw.response.of(last_steps),
             table,
             raw.weights,
             raw.column_player[source],
+            label=label,
+            steps=steps,
+            whole=raw,
         )
-        model = MaskedModel(*parts, label=label, steps=steps, whole=raw)
         _check(raw, model, n_players)
         return model
     except MixedColumnsError as reason:
@@ -305,7 +312,7 @@ def split(response, background) -> tuple[dict[str, Any], Any, NDArray[np.intp]]:
     names = getattr(pipeline, "feature_names_in_", None)
     source = np.arange(background.shape[1])
     if names is not None and is_frame(
-        background
+        background,
     ):  # the model may leave out some of its columns
         place = {
             name: position for position, name in enumerate(column_names(background))
@@ -314,16 +321,13 @@ def split(response, background) -> tuple[dict[str, Any], Any, NDArray[np.intp]]:
     n = n_rows(background)
     rows = np.linspace(0, n - 1, min(n, TRIED_ROWS)).astype(np.intp)
     steps: dict[str, Any] = {}
+    sample = take_rows(background, rows)
     done = 0
-
-    def sample() -> Any:
-        """Return some background rows after the steps so far."""
-        return _transformed(response, steps.values(), take_rows(background, rows))
-
     for name, step in pipeline.steps[:-1]:
         if not passes(step):
             try:
-                source = source[sources_or_trial(step, len(source), sample)]
+                so_far = partial(_transformed, response, steps.values(), sample)
+                source = source[sources_or_trial(step, len(source), so_far)]
             # The record tells the user why the raw columns are mixed.
             except MixedColumnsError as reason:
                 if not steps:
@@ -342,8 +346,7 @@ def _check(raw, model, p) -> None:
     b = len(model.weights)
     # Four pairs of rows for each player, so that rare values have a chance to show a
     # difference.
-    m = min(max(4 * p, 64), CHECKED_ROWS)
-    number = np.arange(m)
+    number = np.arange(min(max(4 * p, 64), CHECKED_ROWS))
     # every single player, with different pairs of rows
     coalitions = (number % p)[:, None] == np.arange(p)
     # 7 and the extra shift keep the two rows different from player to player, without
@@ -351,12 +354,14 @@ def _check(raw, model, p) -> None:
     rows = number % b
     references = ((number * 7 + number // p + 1) % b)[:, None]
     transformed = model.transform(
-        raw.pool(raw.background).hybrid(coalitions, rows, references)
+        raw.pool(raw.background).hybrid(coalitions, rows, references),
     )
-    mixed = model.pool(model.background).hybrid(coalitions, rows, references)
-    if not _same(mixed, transformed):
+    if not _same(
+        model.pool(model.background).hybrid(coalitions, rows, references),
+        transformed,
+    ):
         raise MixedColumnsError(
-            "transformed mixed rows differ from mixed transformed rows"
+            "transformed mixed rows differ from mixed transformed rows",
         )
 
 

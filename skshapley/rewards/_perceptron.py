@@ -59,15 +59,22 @@ def has_layers(masked, empty) -> bool:
     layers = PerceptronLayers(masked.response, pool)
     checked = np.arange(min(CHECKED_ROWS, len(empty)))
     nobody = np.zeros((len(checked), pool.column_player.max() + 1), dtype=bool)
-    outputs = layers.outputs(nobody, np.zeros_like(checked), checked[:, None])
     # The attributes of the model may not be what its method computes from.
-    return np.allclose(layers.response(outputs), empty[checked], 1e-9, 1e-12)
+    return np.allclose(
+        layers.response(
+            layers.outputs(nobody, np.zeros_like(checked), checked[:, None]),
+        ),
+        empty[checked],
+        1e-9,
+        1e-12,
+    )
 
 
 def holds_floats(pool: RowPool) -> TypeGuard[ArrayPool]:
     """Return True for arrays of float64."""
-    tables = pool.X, pool.background
-    return type(pool) is ArrayPool and all(table.dtype == float for table in tables)
+    return type(pool) is ArrayPool and all(
+        table.dtype == float for table in (pool.X, pool.background)
+    )
 
 
 class _Identity:
@@ -115,13 +122,15 @@ class PerceptronLayers:
         self._intercepts = []
         last = model.intercepts_[0]
         relu = model.activation == "relu"
-        layers = zip(model.coefs_[1:], model.intercepts_[1:], strict=True)
-        for weights, intercepts in layers:
+        for weights, intercepts in zip(
+            model.coefs_[1:],
+            model.intercepts_[1:],
+            strict=True,
+        ):
             self._intercepts.append(np.tile(-last if relu else last, (PIECE_ROWS, 1)))
             last = intercepts + last @ weights if relu else intercepts
         self._last = last
-        estimator = _after_layers(model, response.method, len(last))
-        self.response = response.of(estimator)
+        self.response = response.of(_after_layers(model, response.method, len(last)))
 
     def outputs(self, coalitions, rows, references) -> NDArray[np.float64]:
         """Return the sums of the last layer of mixed rows, ``(n q, n_outputs)``.
@@ -138,22 +147,15 @@ class PerceptronLayers:
         if sums is None:
             table = self._pool.hybrid(coalitions, rows, references)
         outputs = np.empty((references.size, len(self._last)))
+        activate = ACTIVATIONS[self._activation]
+        layers = list(zip(self._intercepts, self._weights[1:], strict=True))
         for start in range(0, len(outputs), PIECE_ROWS):
             piece = slice(start, start + PIECE_ROWS)
-            first = table[piece] @ self._weights[0] if sums is None else sums[piece]
-            outputs[piece] = self._last_sums(first)
+            layer = table[piece] @ self._weights[0] if sums is None else sums[piece]
+            for intercepts, weights in layers:
+                layer = activate(layer, intercepts[: len(layer)]) @ weights
+            outputs[piece] = layer + self._last
         return outputs
-
-    def _last_sums(self, sums) -> NDArray[np.float64]:
-        """Return the sums of the last layer from first layers without intercepts."""
-        activate = ACTIVATIONS[self._activation]
-        for intercepts, weights in zip(
-            self._intercepts,
-            self._weights[1:],
-            strict=True,
-        ):
-            sums = activate(sums, intercepts[: len(sums)]) @ weights
-        return sums + self._last
 
     def cumulative_sums(
         self,
@@ -183,8 +185,10 @@ class PerceptronLayers:
         small = follows[row]
         row = row[small]
         column = column[small]
-        instances = self._pool.X[rows[row], column]
-        change = instances - self._pool.background[references[row], column]
+        change = (
+            self._pool.X[rows[row], column]
+            - self._pool.background[references[row], column]
+        )
         change *= np.where(present[row, column], 1, -1)
         ends = np.searchsorted(row, np.arange(n + 1))
         changes = sparse.csr_array((change, column, ends), shape=(n, d))

@@ -50,7 +50,7 @@ class Quadratic:
             *self.slopes.shape,
         )
         return self.constants + ((curvature + self.slopes) * deviations[:, None]).sum(
-            axis=2
+            axis=2,
         )
 
 
@@ -228,8 +228,10 @@ def known_part(
     n_pairs = int(np.clip(FLOPS / (8 * d**3), LEAST_ORDERS, MOST_ORDERS)) // (
         2 * GROUPS
     )
-    dependence = correlation, covariance, column_player
-    groups = [_means(part, *dependence, n_pairs, rng) for _ in range(GROUPS)]
+    groups = [
+        _means(part, correlation, covariance, column_player, n_pairs, rng)
+        for _ in range(GROUPS)
+    ]
     # (c, GROUPS, p, ...)
     constants, lines, squares, crosses = (
         np.stack(g, axis=1) for g in zip(*groups, strict=True)
@@ -248,8 +250,18 @@ def known_part(
     # (x - r)'A(x - r) + 2 (x - r)'B r + s'(x - r), sorted by powers of r
     tilts = 2 * np.swapaxes(mixed, 2, 3) - curves - np.swapaxes(curves, 2, 3)
     bends = np.einsum("ud,cpde,ue->cup", rows, curves - 2 * mixed, rows, optimize=True)
-    coefficients = constants, lines, squares, rows, tilts, leans, bends
-    return KnownPart(part, weights @ part(standard), columns, *coefficients)
+    return KnownPart(
+        part,
+        weights @ part(standard),
+        columns,
+        constants,
+        lines,
+        squares,
+        rows,
+        tilts,
+        leans,
+        bends,
+    )
 
 
 def _means(
@@ -289,7 +301,9 @@ def _added(part, correlation, covariance, columns) -> tuple[NDArray[np.float64],
     factor = np.linalg.cholesky(correlation[columns[:, :, None], columns[:, None, :]])
     # Rows and steps are in the order of the table's columns.
     steps = factor[
-        np.arange(len(place))[:, None, None], place[:, :, None], place[:, None]
+        np.arange(len(place))[:, None, None],
+        place[:, :, None],
+        place[:, None],
     ]
     inverse = np.linalg.inv(steps)  # (n, steps, d)
     # A column's step changes x'Ax by its own square and twice its products with earlier

@@ -1,6 +1,7 @@
 """The refit reward: the prediction of a model fitted to the columns of a coalition."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike, fspath
 from typing import Any, Self
@@ -19,6 +20,7 @@ from skshapley._tables import (
     n_rows,
     narwhal,
     row_keys,
+    take_columns,
     take_rows,
 )
 from skshapley._tools import Constraint, Count, OneOf, clipped_logit
@@ -60,16 +62,6 @@ def fitted_clone(model: Any, table: Any, target: Any, weights: Any, seed: int) -
     return fresh if fitted is None else fitted
 
 
-def only_columns(table: Any, columns: NDArray[np.intp]) -> Any:
-    """Return some of the columns of a table, in its own container."""
-    if isinstance(table, pd.DataFrame):
-        return table.iloc[:, columns]
-    if is_foreign(table):
-        names = np.array(column_names(table), dtype=object)[columns]
-        return narwhal(table).select(names.tolist()).to_native()
-    return table[:, columns]
-
-
 def without_values(table: Any, columns: NDArray[np.intp]) -> Any:
     """Return a table with missing values in some of its columns, of kinds that allow them."""
     if is_foreign(table):
@@ -81,8 +73,7 @@ def without_values(table: Any, columns: NDArray[np.intp]) -> Any:
         missing = [nw.lit(None, dtype=kind).alias(name) for name, kind in names]
         return frame.with_columns(*missing).to_native()
     if not isinstance(table, pd.DataFrame):
-        numbers = table if table.dtype.kind in ("f", "O") else table.astype(np.float64)
-        masked = numbers.copy()
+        masked = table.astype(table.dtype if table.dtype.kind in "fO" else np.float64)
         masked[:, columns] = np.nan
         return masked
     masked = table.copy()
@@ -95,6 +86,7 @@ def without_values(table: Any, columns: NDArray[np.intp]) -> Any:
     return masked
 
 
+@dataclass(eq=False, repr=False)
 class RefitReward(Portable, Reward):
     """The prediction of the model after it is fitted to the present columns only.
 
@@ -161,6 +153,12 @@ class RefitReward(Portable, Reward):
     array([[2.25, 2.25]])
     """
 
+    absent: str = "drop"
+    empty: str = "mean"
+    memory: Any = None
+    batch_rows: int = 8192
+    random_state: int = 0
+
     needs_target = True
     joint = True
     _constraints = {
@@ -177,20 +175,6 @@ class RefitReward(Portable, Reward):
         "batch_rows": Count(),
         "random_state": Count(least=0),
     }
-
-    def __init__(
-        self,
-        absent: str = "drop",
-        empty: str = "mean",
-        memory: Any = None,
-        batch_rows: int = 8192,
-        random_state: int = 0,
-    ) -> None:
-        self.absent = absent
-        self.empty = empty
-        self.memory = memory
-        self.batch_rows = batch_rows
-        self.random_state = random_state
 
     def fit(self, response, background, weights, players, target=None) -> Self:
         """Store the training table, and call the model on its first row.
@@ -214,15 +198,23 @@ class RefitReward(Portable, Reward):
         if response.method == FUNCTION or not hasattr(model, "fit"):
             raise TypeError(
                 f"RefitReward fits the model to some of the columns, and got {model!r}:"
-                " pass an estimator with fit and predict, or choose another reward."
+                " pass an estimator with fit and predict, or choose another reward.",
             )
         equal = np.ptp(weights) == 0
         if not (equal or has_fit_parameter(model, "sample_weight")):
             raise ValueError(
                 f"RefitReward got rows of different sample_weight, but the fit of "
-                f"{type(model).__name__} takes none: fit without sample_weight."
+                f"{type(model).__name__} takes none: fit without sample_weight.",
             )
-        self._check_classes(response, target)
+        classes = flat_classes(response.estimator)
+        if classes is not None and np.ndim(target) == 1:
+            labels = np.unique(target).tolist()
+            if labels != classes:
+                raise ValueError(
+                    f"RefitReward got a target with the classes {labels}, but the model"
+                    f" was fitted to {classes}: pass the table that the model was "
+                    "fitted to.",
+                )
         response.probe(take_rows(background, slice(0, 1)), " on a background row")
         self.response_ = response
         self.n_references_ = self.rows_per_value_ = 1
@@ -237,21 +229,10 @@ class RefitReward(Portable, Reward):
         self.target_ = target
         self.weights_ = None if equal else weights * len(weights)
         self.v_empty_ = self._mean_response(response, target, weights)
-        is_path = isinstance(self.memory, PathLike)
-        self.memory_ = check_memory(fspath(self.memory) if is_path else self.memory)
+        self.memory_ = check_memory(
+            fspath(self.memory) if isinstance(self.memory, PathLike) else self.memory,
+        )
         return self
-
-    def _check_classes(self, response, target) -> None:
-        """Raise ValueError unless fits have the classes of the model."""
-        classes = flat_classes(response.estimator)
-        if classes is None or np.ndim(target) > 1:
-            return
-        labels = np.unique(target).tolist()
-        if labels != classes:
-            raise ValueError(
-                f"RefitReward got a target with the classes {labels}, but the model was"
-                f" fitted to {classes}: pass the table that the model was fitted to."
-            )
 
     def _mean_response(self, response, target, weights) -> NDArray[np.float64] | None:
         """Return the raw response without columns; None if it needs a fit."""
@@ -268,8 +249,9 @@ class RefitReward(Portable, Reward):
             or np.ndim(target) > 1
         ):
             return None
-        shares = [weights[np.asarray(target) == label].sum() for label in classes]
-        return scale(np.array(shares))
+        return scale(
+            np.array([weights[np.asarray(target) == label].sum() for label in classes]),
+        )
 
     def game(self, X) -> "RefitGame":
         """Return the game of the rows X; the model is called on them once."""
@@ -289,24 +271,29 @@ class RefitReward(Portable, Reward):
         present = coalition[self.players_.column_player]
         table = self._masked(self.background_, present)
         response = self.response_.of(self._fitted(table, coalition, present))
-        starts = range(0, n_rows(X), self.batch_rows)
-        batches = [slice(start, start + self.batch_rows) for start in starts]
+        batches = [
+            slice(start, start + self.batch_rows)
+            for start in range(0, n_rows(X), self.batch_rows)
+        ]
         return np.concatenate(
-            [response(self._masked(take_rows(X, rows), present)) for rows in batches]
+            [response(self._masked(take_rows(X, rows), present)) for rows in batches],
         )
 
     def _masked(self, table: Any, present: NDArray[np.bool_]) -> Any:
         """Return a table without the absent columns, or without their values."""
         if not present.any():
             return np.zeros((n_rows(table), 1))
-        if self.absent == "missing":
-            return without_values(table, np.flatnonzero(~present))
-        return only_columns(table, np.flatnonzero(present))
+        return (
+            take_columns(np.flatnonzero(present), table)
+            if self.absent == "drop"
+            else without_values(table, np.flatnonzero(~present))
+        )
 
     def _fitted(self, table: Any, coalition: Any, present: Any) -> Any:
         """Return the model fitted to a table, or raise ValueError with the hint that helps."""
-        words = np.packbits(coalition)[None]
-        seed = int(hashed([words], SEED + self.random_state)[0] % 2**31)
+        seed = int(
+            hashed([np.packbits(coalition)[None]], SEED + self.random_state)[0] % 2**31,
+        )
         fit = self.memory_.cache(fitted_clone)
         try:
             return fit(self.model_, table, self.target_, self.weights_, seed)
@@ -319,7 +306,7 @@ class RefitReward(Portable, Reward):
             )
             raise ValueError(
                 f"RefitReward could not fit {type(self.model_).__name__} to the columns "
-                f"{names.tolist()}: {error} To continue, {hint}."
+                f"{names.tolist()}: {error} To continue, {hint}.",
             ) from error
 
 
@@ -387,8 +374,13 @@ class RefitGame(Game):
 
     def take(self, rows) -> "RefitGame":
         """Return the game of some rows."""
-        parts = self._raw_full[rows], self._winners[rows], self._keys[rows]
-        return RefitGame(self.shared, take_rows(self._X, rows), *parts)
+        return RefitGame(
+            self.shared,
+            take_rows(self._X, rows),
+            self._raw_full[rows],
+            self._winners[rows],
+            self._keys[rows],
+        )
 
 
 class JointGame(WrappedGame):
@@ -420,13 +412,19 @@ class JointGame(WrappedGame):
 
     def empty(self, rows) -> NDArray[np.float64]:
         """Return v(empty) of all rows, ``(1, 1, r k)``."""
-        values = super().empty(self._inner_rows).reshape(1, 1, -1)
-        return np.repeat(values, len(rows), axis=0)
+        return np.repeat(
+            super().empty(self._inner_rows).reshape(1, 1, -1),
+            len(rows),
+            axis=0,
+        )
 
     def full(self, rows) -> NDArray[np.float64]:
         """Return v(all) of all rows, ``(1, r k)``."""
-        values = super().full(self._inner_rows).reshape(1, -1)
-        return np.repeat(values, len(rows), axis=0)
+        return np.repeat(
+            super().full(self._inner_rows).reshape(1, -1),
+            len(rows),
+            axis=0,
+        )
 
     # one row, in which all players matter
     keys = Game.keys

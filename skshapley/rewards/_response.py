@@ -1,5 +1,7 @@
 """The model's response as numbers: method, outputs, and checks of every call."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from numbers import Real
 from typing import Any, Self
@@ -35,6 +37,16 @@ from skshapley.rewards._methods import (
 )
 
 LARGEST = 1e306  # room for differences and sums
+# Ends of errors for NaN and infinity
+REMEDIES = {
+    "predict_log_proba": '; response_method="log_odds" clips probabilities of 0',
+    "log": "; predictions of 0 and below have no logarithm",
+}
+# From other responses to probabilities of classes; the logistic function for scores
+TO_PROBABILITIES: dict[Any, Callable[[Any], Any]] = {
+    "predict_proba": np.asarray,
+    "predict_log_proba": np.exp,
+}
 
 
 class Response:
@@ -106,8 +118,9 @@ class Response:
             A noun for the rows, for errors.
         """
         chunks = row_chunks(table, what)  # copies, one at a time
-        first = self.probe(*next(chunks))
-        return np.concatenate([first, *(self(*chunk) for chunk in chunks)])
+        return np.concatenate(
+            [self.probe(*next(chunks)), *(self(*chunk) for chunk in chunks)],
+        )
 
     def probe(self, X, where="") -> np.ndarray:
         """Return the raw response of the first call, which determines the outputs.
@@ -160,31 +173,27 @@ class Response:
 
     def _width_lies(self, X) -> bool:
         """Return True if the model predicts from more or fewer columns than it states."""
-        if X.ndim == 1 or self._width in (None, X.shape[1]) or is_frame(X):
+        if self._width is None or is_frame(X) or X.shape[1:] in ((), (self._width,)):
             return False
-        honest = self._width
-        self._width = None
-        try:
-            self._asked(self.in_its_container(X))
-        except Exception:
-            return False
-        finally:
-            self._width = honest
-        return True
+        trial = copy(self)
+        trial._width = None
+        with suppress(Exception):
+            trial._asked(trial.in_its_container(X))
+            return True
+        return False
 
     def _refuse_frame(self, X, error) -> None:
         """Raise TypeError if a function fails on a frame, and takes the same rows as an array."""
         if not is_frame(X) or not (self.method == FUNCTION or callable(self.method)):
             return
-        frameless = copy(self)
         try:
-            frameless._raw(as_array(X))
+            self._raw(as_array(X))
         except Exception:
             return
         raise TypeError(
             f"{self.owner}: the function fails on a frame ({type(error).__name__}), and "
             "functions get the container of fit: pass X.to_numpy() to fit and to "
-            "explain."
+            "explain.",
         ) from error
 
     def __call__(self, X, where="") -> np.ndarray:
@@ -200,7 +209,7 @@ class Response:
         if values.shape[1] != self.n_columns:
             raise ModelOutputError(
                 f"The model returned {values.shape[1]} outputs{where}, and "
-                f"{self.n_columns} before: the number of outputs must not change."
+                f"{self.n_columns} before: the number of outputs must not change.",
             )
         return values
 
@@ -246,35 +255,44 @@ class Response:
         if values.ndim == 1:
             self.names = None
         elif isinstance(raw, list) and self.method in BY_CLASS:
-            self.names = _names_of_parts(raw, self.estimator)
+            classes = self.estimator.classes_
+            self.names = [
+                name
+                for output, part in enumerate(raw)
+                for name in (
+                    [output]
+                    if np.shape(part)[1] <= 2
+                    else [f"{output}_{label}" for label in classes[output]]
+                )
+            ]
         elif hasattr(raw, "columns"):
             self.names = column_names(raw)
         else:
             self.names = self._classes if by_class else list(range(self.n_columns))
-        # The negative one of two classes is redundant, unlike one of two labels.
-        two = by_class and self.n_columns == 2 and not self.whole
-        binary = two and _are_complements(values, self.method)
-        self.column = self._fixed_column(binary)
-
-    def _fixed_column(self, binary) -> int | None:
         if self.predicted:
             if self.n_columns == 1 or self.method == "predict":
                 raise ValueError(
                     f'{self.owner} got output="predicted", which needs one output per '
                     f'class, as of response_method="predict_proba"; {self._label} '
-                    f"returns {self.n_columns}."
+                    f"returns {self.n_columns}.",
                 )
-            return None
-        if self.output is None:
-            return 1 if binary else (0 if self.names is None else None)
-        return self._position(self.names)
+            self.column = None
+        elif self.output is not None:
+            self.column = self._position(self.names)
+        else:
+            self.column = 0 if self.names is None else None
+            if by_class and self.n_columns == 2 and not self.whole:
+                probabilities = TO_PROBABILITIES.get(self.method, expit)(values)
+                # The negative one of two classes is redundant, unlike one of two labels.
+                if np.allclose(probabilities.sum(axis=1), 1, rtol=0, atol=1e-4):
+                    self.column = 1
 
     def _position(self, names) -> int:
         if names is None or self.output not in names:
             choices = [] if names is None else [*names, "predicted"]
             raise ValueError(
                 f"{self.owner} got output={self.output!r}, which the response does not "
-                f"have: choose None{''.join(f', {choice!r}' for choice in choices)}."
+                f"have: choose None{''.join(f', {choice!r}' for choice in choices)}.",
             )
         return names.index(self.output)
 
@@ -294,17 +312,6 @@ class Response:
         classes = self._classes or []
         two = len(classes) == self.n_columns == 2
         return classes[self.column] if two and self.column is not None else None
-
-    def explained_output(self, winner) -> Any:
-        """Return the label of the explained output of one row; None for all, or without labels.
-
-        Parameters
-        ----------
-        winner : int
-            The column of the row in `winners`.
-        """
-        column = winner if self.predicted else self.column
-        return None if self.names is None or column is None else self.names[column]
 
     def winners(self, X, values) -> np.ndarray:
         """Return the column of the class that the model predicts for each row, ``(n,)`` int.
@@ -330,7 +337,7 @@ class Response:
             raise ValueError(
                 f'{self.owner} got output="predicted", but the outputs of '
                 f"{self._label}, {self.names}, are not the classes that predict "
-                "returns."
+                "returns.",
             )
         return winners
 
@@ -362,8 +369,11 @@ class Response:
         chosen : ndarray of shape (..., k)
         """
         if self.predicted:
-            index = np.broadcast_to(winners, values.shape[:-1])[..., None]
-            return np.take_along_axis(values, index, axis=-1)
+            return np.take_along_axis(
+                values,
+                np.broadcast_to(winners, values.shape[:-1])[..., None],
+                axis=-1,
+            )
         return (
             values
             if self.column is None
@@ -374,24 +384,21 @@ class Response:
         """Return the raw response as ``(n,)`` or ``(n, K)`` float64, or raise ModelOutputError."""
         if isinstance(raw, list) and self.method in BY_CLASS:
             # for two classes, only the positive one
-            parts = map(np.asarray, raw)
             raw = np.hstack(
-                [part[:, 1:] if part.shape[1] == 2 else part for part in parts]
+                [
+                    part[:, 1:] if part.shape[1] == 2 else part
+                    for part in map(np.asarray, raw)
+                ],
             )
         shape = np.shape(raw)
         if len(shape) not in (1, 2) or shape[0] != n or 0 in shape:
             raise ModelOutputError(
                 f"The model's {self._label} returned shape {shape} for {n} rows{where};"
-                f" it must return ({n},) or ({n}, n_outputs)."
+                f" it must return ({n},) or ({n}, n_outputs).",
             )
-        clips = '; response_method="log_odds" clips probabilities of 0'
-        remedies = {
-            "predict_log_proba": clips,
-            "log": "; predictions of 0 and below have no logarithm",
-        }
         hints = (
             '; choose another response_method, such as "predict_proba"',
-            remedies.get(self._label, ""),
+            REMEDIES.get(self._label, ""),
         )
         return finite_numbers(raw, f"The model's {self._label}", "row", where, hints)
 
@@ -418,7 +425,7 @@ class Response:
             raise ValueError(
                 f"{self.owner} got a table of {X.shape[1]} columns for a model that "
                 f"was fitted on {self._width}: pass the columns that the model was "
-                "fitted on."
+                "fitted on.",
             )
         if sparse.issparse(X) and (self.dense or self._column_names is not None):
             X = X.toarray()
@@ -443,18 +450,20 @@ class Response:
 
     def _raw(self, X) -> Any:
         if self.method == FUNCTION:
-            if self._is_module:
-                return asked_module(self.estimator, X)
-            return as_numpy(self.estimator(X))
+            return (
+                asked_module(self.estimator, X)
+                if self._is_module
+                else as_numpy(self.estimator(X))
+            )
         if callable(self.method):
             return as_numpy(self.method(self.estimator, X))
         if self.method == "log_odds":
             values: Any = log_odds(self.estimator, X)
         else:
-            booster = is_xgboost_booster(self.estimator)
-            rows = in_dmatrix(self.estimator, X) if booster else X
+            if is_xgboost_booster(self.estimator):
+                X = in_dmatrix(self.estimator, X)
             name = "predict" if self.method == "log" else self.method
-            values = as_numpy(getattr(self.estimator, name)(rows))
+            values = as_numpy(getattr(self.estimator, name)(X))
         if self.method == "log":
             # no number for predictions of 0 and below, which is refused later
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -483,22 +492,6 @@ def flat_classes(estimator) -> list | None:
     return None if pairs and len(classes) > 2 else np.asarray(classes).tolist()
 
 
-def _names_of_parts(parts, estimator) -> list:
-    """Return names for one array per output: its position, and the class if there are several."""
-    names: list = []
-    for output, part in enumerate(parts):
-        labels = [f"{output}_{label}" for label in estimator.classes_[output]]
-        names += [output] if np.shape(part)[1] <= 2 else labels
-    return names
-
-
-def _are_complements(values, method) -> bool:
-    """Return True if two columns belong to a class and its complement, not to two labels."""
-    if method != "predict_proba":
-        values = np.exp(values) if method == "predict_log_proba" else expit(values)
-    return bool((np.abs(values.sum(axis=1) - 1) <= 1e-4).all())
-
-
 def as_floats(raw) -> np.ndarray | None:
     """Return `raw` as a float64 array, or None unless it contains only real numbers.
 
@@ -506,10 +499,11 @@ def as_floats(raw) -> np.ndarray | None:
     look like numbers.
     """
     values = np.asarray(raw)
-    if values.dtype.kind == "O":
-        real = all(isinstance(value, (Real, np.bool_)) for value in values.ravel())
-    else:
-        real = values.dtype.kind in "biuf"
+    real = (
+        all(isinstance(value, (Real, np.bool_)) for value in values.ravel())
+        if values.dtype.kind == "O"
+        else values.dtype.kind in "biuf"
+    )
     return values.astype(np.float64, copy=False) if real else None
 
 
@@ -531,7 +525,7 @@ def finite_numbers(raw, who, unit, where="", hints=("", "")) -> NDArray[np.float
         raise ModelOutputError(
             f"{who} returned values that are not numbers{where}, such as "
             f"{np.ravel(raw)[0]!r}; it must return one number, or one row of numbers, "
-            f"per {unit}{hints[0]}."
+            f"per {unit}{hints[0]}.",
         )
     right = np.abs(values) <= LARGEST
     if not right.all():
@@ -543,6 +537,6 @@ def finite_numbers(raw, who, unit, where="", hints=("", "")) -> NDArray[np.float
         )
         raise ModelOutputError(
             f"{who} returned {what} for {len(bad)} of {len(values)} {unit}s{where}, "
-            f"first for {unit} {bad[0]}; such values have no attributions{hints[1]}."
+            f"first for {unit} {bad[0]}; such values have no attributions{hints[1]}.",
         )
     return values

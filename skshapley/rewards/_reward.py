@@ -1,7 +1,7 @@
 """Base classes of rewards, and the interventional reward: a mean over the background."""
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -124,218 +124,6 @@ class Reward(Parametrised, ABC):
         """
 
 
-class BackgroundReward(Portable, Reward):
-    """Base class of rewards that average the response over mixed rows.
-
-    Subclasses define how a row to explain and a background row are mixed (`_prepared`).
-
-    Attributes
-    ----------
-    masked_columns_ : str
-        The steps that run once, or the reason if there are none.
-    masked_ : MaskedModel
-        These steps, the transformed background, and the rest of the model.
-    pooled : bool
-        Whether each value uses all background rows, as it does with a link.
-    mixed : str
-        Description of the mixed columns.
-    """
-
-    pooled: ClassVar[bool] = False
-    mixed: ClassVar[str] = "raw columns"
-
-    def fit(self, response, background, weights, players) -> Self:
-        """Store the background, and evaluate the model on it once: v(empty) against each row."""
-        self.response_ = response
-        self.background_ = background
-        self.weights_ = weights
-        self.players_ = players
-        self._set_sizes(len(weights))
-        self.row_order_: RowOrder | None = None
-        self.used_ = np.ones(players.n_players, dtype=bool)
-        self.__dict__.pop("varies_", None)  # computed for another background
-        raw = MaskedModel(
-            response,
-            background,
-            weights,
-            players.column_player,
-            label=self.mixed,
-        )
-        self.masked_ = self._prepared(raw)
-        masked_response = self.masked_.response
-        self.empty_ = masked_response.over(self.masked_.background, "background rows")
-        if masked_response is not response:
-            response.learn_from(masked_response)
-        layered = has_layers(self.masked_, self.empty_)
-        self.masked_ = replace(self.masked_, has_layers=layered)
-        self.v_empty_ = (weights[:, None] * self.empty_).sum(axis=0)
-        self.masked_columns_ = self.masked_.label
-        return self
-
-    @cached_property
-    def varies_(self) -> NDArray[np.bool_]:
-        """Whether each column differs between background rows, ``(d,)``."""
-        chunks = row_chunks(self.background_, "")
-        return np.any(
-            [self._unlike_first(chunk).any(axis=0) for chunk, _ in chunks],
-            axis=0,
-        )
-
-    def _unlike_first(self, table) -> NDArray[np.bool_]:
-        """Return True where rows ``(n, d)`` differ from the first background row, ``(n, d)``."""
-        first = take_rows(self.background_, slice(0, 1))
-        rows = np.arange(n_rows(table))
-        pool = row_pool(table, first, self.players_.column_player)
-        return pool.unlike(rows, np.zeros_like(rows))
-
-    def leave_out(self, unused: NDArray[np.bool_]) -> None:
-        """Give the value 0 to players that have no effect on the response.
-
-        Parameters
-        ----------
-        unused : ndarray of shape (p,), bool
-        """
-        self.used_ = ~unused
-
-    def sort_background(self, rng) -> None:
-        """Sort the background into balanced order; a very large one is reduced."""
-        column_player = self.players_.column_player
-        order = RowOrder.balanced(
-            self.background_,
-            self.empty_,
-            self.weights_,
-            column_player,
-            rng,
-            used=self.used_[column_player],
-        )
-        self.row_order_ = order
-        if len(self.weights_) > MOST_PLACES:
-            _ = self.varies_  # computed from all rows, before the reduction
-            rows = order.rows
-            self.empty_ = self.empty_[rows]
-            self.background_ = take_rows(self.background_, rows)
-            self.weights_ = np.bincount(order.places) / len(order.places)
-            self.masked_ = self.masked_.take(rows, self.weights_)
-            self._set_sizes(len(rows))
-
-    def _set_sizes(self, n) -> None:
-        """Set the sizes of the game against n background rows."""
-        self.rows_per_value_ = n
-        # Means over the background are inside the value, so samplers must not sample
-        # rows.
-        self.n_references_ = 1 if self.pooled or self.link is not None else n
-
-    @abstractmethod
-    def _prepared(self, raw: MaskedModel) -> MaskedModel:
-        """Return the model with a pool that makes the rows, from the model in raw columns."""
-
-    def game(self, X) -> Game:
-        """Return the game of the rows X; the model is called on them once."""
-        game = self._plain_game(X)
-        return game if self.link is None else LinkedGame(game, self.link)
-
-    def influences(self, X) -> InfluenceGame | None:
-        """Return the game of the influence of parts of the background; None without a link.
-
-        Parameters
-        ----------
-        X : array or frame of shape (r, d)
-        """
-        return (
-            None if self.link is None else InfluenceGame(self._plain_game(X), self.link)
-        )
-
-    def _plain_game(self, X) -> "InterventionalGame":
-        """Return the game with values that are plain means over references."""
-        active = self._active(X)
-        masked = self.masked_
-        table = masked.transform(X)
-        full, winners = masked.response.with_winners(table)
-        labels = np.arange(n_rows(X))
-        # Raw columns stay beside transformed ones: equality of players is defined on
-        # raw columns.
-        instances = Instances(table, X, active, full, winners, labels, row_keys(X))
-        return self._game_of(
-            masked,
-            self.empty_,
-            self.v_empty_,
-            instances,
-            self.row_order_,
-        )
-
-    def _game_of(self, *parts) -> "InterventionalGame":
-        """Return the game of the given parts."""
-        return InterventionalGame(*parts)
-
-    def _active(self, X) -> NDArray[np.bool_]:
-        """Return the players with a possible effect in each row, ``(r, p)``."""
-        # The usual case needs no comparison: every column may have an effect.
-        if self.varies_.all():
-            return np.tile(self.used_, (n_rows(X), 1))
-        differing = self.players_.of_columns(self._unlike_first(X) | self.varies_)
-        return differing & self.used_
-
-
-class InterventionalReward(BackgroundReward):
-    """The model's mean response if absent players take the values of background rows.
-
-    v(S) = sum_b w_b f(x_S, background_b outside S). With one background row, this is
-    the contrastive game of Grah & Thouvenot (2020), f(z(x*, r, S)).
-
-    Parameters
-    ----------
-    transformed : bool, default=True
-        Whether the first steps of a `sklearn.pipeline.Pipeline` transform the rows and
-        the background only once, and rows are mixed afterwards. This is faster and
-        gives the same values. It applies to steps that compute each column from one
-        column: scalers, imputers, encoders, binners, and a ColumnTransformer of these.
-        False: mix raw columns, and let the whole pipeline transform every row.
-    link : None, "log", "logit" or callable, default=None
-        A function of the mean: v(S) = link(sum_b w_b f(...)). Each value then needs the
-        responses of many background rows: all of them, or a sample that the budget
-        affords, whose choice the standard errors include. There is no closed form. With
-        ``response_method="predict_proba"`` and "log", this is the score of Chen et al.
-        (2018), section 2.1.
-
-    Attributes
-    ----------
-    masked_columns_ : str
-        The steps that run once, or the reason if there are none.
-    masked_ : MaskedModel
-        These steps, the transformed background, and the rest of the model.
-
-    References
-    ----------
-    Janzing, Minorics & Bloebaum (2020), Feature relevance quantification in explainable
-    AI: a causal problem, AISTATS. Strumbelj & Kononenko (2014), Knowledge and
-    Information Systems 41.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skshapley import ShapleyExplainer
-    >>> from skshapley.rewards import InterventionalReward
-    >>> explainer = ShapleyExplainer(
-    ...     lambda X: X[:, 0] * X[:, 1], reward=InterventionalReward()
-    ... )
-    >>> explainer.fit(np.array([[0.0, 0.0], [0.0, 2.0]])).explain(
-    ...     np.array([[1.0, 1.0]])
-    ... ).values
-    array([[1., 0.]])
-    """
-
-    _constraints = {"transformed": Flag(), "link": LINK}
-    takes = ("sparse", "gaps", "text")
-
-    def __init__(self, transformed=True, link=None) -> None:
-        self.transformed = transformed
-        self.link = link
-
-    def _prepared(self, raw) -> MaskedModel:
-        """Return the model after the steps of a pipeline that work column by column."""
-        return prepare(raw, self.players_.n_players, self.transformed)
-
-
 class Instances(NamedTuple):
     """The rows to explain of a game, with their responses.
 
@@ -400,8 +188,10 @@ class InterventionalGame(Game):
         self._mean_empty = v_empty
         self.row_order = order
         # Each row may explain another class, so v(empty) depends on the row.
-        means = np.broadcast_to(v_empty, instances.full.shape)
-        self.v_empty = masked.response.choose(means, instances.winners)
+        self.v_empty = masked.response.choose(
+            np.broadcast_to(v_empty, instances.full.shape),
+            instances.winners,
+        )
         self.n_rows, self.n_players = instances.active.shape
         self.n_outputs = masked.response.n_outputs
         self.n_references = self.rows_per_value = len(masked.weights)
@@ -460,30 +250,37 @@ class InterventionalGame(Game):
 
     @cached_property
     def _layers(self) -> PerceptronLayers | None:
-        if self.shared.has_layers and holds_floats(self._pool):
-            return PerceptronLayers(self.shared.response, self._pool)
-        return None
+        return (
+            PerceptronLayers(self.shared.response, self._pool)
+            if self.shared.has_layers and holds_floats(self._pool)
+            else None
+        )
 
     def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
         """Return the raw response of each mixed row, ``(n, q, K)``."""
         layers = self._layers
         if layers is not None:
-            outputs = layers.outputs(coalitions, rows, references)
-            raw = layers.response(outputs, where)
+            raw = layers.response(layers.outputs(coalitions, rows, references), where)
         else:
-            hybrid = self._pool.hybrid(coalitions, rows, references)
-            raw = self.shared.response(hybrid, where)
+            raw = self.shared.response(
+                self._pool.hybrid(coalitions, rows, references),
+                where,
+            )
         return raw.reshape(*references.shape, -1)
 
     def empty(self, rows) -> NDArray[np.float64]:
         """Return the response on each background row, ``(r, b, k)``."""
-        table = np.broadcast_to(self._empty, (len(rows), *self._empty.shape))
-        return self.shared.response.choose(table, self.instances.winners[rows][:, None])
+        return self.shared.response.choose(
+            np.broadcast_to(self._empty, (len(rows), *self._empty.shape)),
+            self.instances.winners[rows][:, None],
+        )
 
     def full(self, rows) -> NDArray[np.float64]:
         """Return the response of the rows, ``(r, k)``."""
-        full = self.instances.full[rows]
-        return self.shared.response.choose(full, self.instances.winners[rows])
+        return self.shared.response.choose(
+            self.instances.full[rows],
+            self.instances.winners[rows],
+        )
 
     def keys(self, rows) -> NDArray[np.uint64]:
         """Return hashes of the raw columns of the rows."""
@@ -500,11 +297,245 @@ class InterventionalGame(Game):
         that run once.
         """
         unlike = self._raw_pool.unlike(rows, references)
-        if unlike is None:
-            return None
-        return marked_players(unlike, self._raw_pool.column_player, self.n_players)
+        column_player = self._raw_pool.column_player
+        return (
+            None
+            if unlike is None
+            else marked_players(unlike, column_player, self.n_players)
+        )
 
     def take(self, rows) -> "InterventionalGame":
         """Return the game of some rows."""
-        instances = self.instances.take(rows)
-        return type(self)(self.shared, self._empty, self._mean_empty, instances)
+        return type(self)(
+            self.shared,
+            self._empty,
+            self._mean_empty,
+            self.instances.take(rows),
+        )
+
+
+class BackgroundReward(Portable, Reward):
+    """Base class of rewards that average the response over mixed rows.
+
+    Subclasses define how a row to explain and a background row are mixed (`_prepared`).
+
+    Attributes
+    ----------
+    masked_columns_ : str
+        The steps that run once, or the reason if there are none.
+    masked_ : MaskedModel
+        These steps, the transformed background, and the rest of the model.
+    pooled : bool
+        Whether each value uses all background rows, as it does with a link.
+    mixed : str
+        Description of the mixed columns.
+    game_class : type
+        The class of games of plain means.
+    """
+
+    pooled: ClassVar[bool] = False
+    mixed: ClassVar[str] = "raw columns"
+    game_class: ClassVar[type[InterventionalGame]] = InterventionalGame
+    masked_: Any
+
+    def fit(self, response, background, weights, players) -> Self:
+        """Store the background, and evaluate the model on it once: v(empty) against each row."""
+        self.response_ = response
+        self.background_ = background
+        self.weights_ = weights
+        self.players_ = players
+        self._set_sizes(len(weights))
+        self.row_order_: RowOrder | None = None
+        self.used_ = np.ones(players.n_players, dtype=bool)
+        self.__dict__.pop("varies_", None)  # computed for another background
+        self.masked_ = self._prepared(
+            MaskedModel(
+                response,
+                background,
+                weights,
+                players.column_player,
+                label=self.mixed,
+            ),
+        )
+        masked_response = self.masked_.response
+        self.empty_ = masked_response.over(self.masked_.background, "background rows")
+        if masked_response is not response:
+            response.learn_from(masked_response)
+        self.masked_ = replace(
+            self.masked_,
+            has_layers=has_layers(self.masked_, self.empty_),
+        )
+        self.v_empty_ = (weights[:, None] * self.empty_).sum(axis=0)
+        self.masked_columns_ = self.masked_.label
+        return self
+
+    @cached_property
+    def varies_(self) -> NDArray[np.bool_]:
+        """Whether each column differs between background rows, ``(d,)``."""
+        return np.any(
+            [
+                self._unlike_first(chunk).any(axis=0)
+                for chunk, _ in row_chunks(self.background_, "")
+            ],
+            axis=0,
+        )
+
+    def _unlike_first(self, table) -> NDArray[np.bool_]:
+        """Return True where rows ``(n, d)`` differ from the first background row, ``(n, d)``."""
+        first = take_rows(self.background_, slice(0, 1))
+        rows = np.arange(n_rows(table))
+        return row_pool(table, first, self.players_.column_player).unlike(
+            rows,
+            np.zeros_like(rows),
+        )
+
+    def leave_out(self, unused: NDArray[np.bool_]) -> None:
+        """Give the value 0 to players that have no effect on the response.
+
+        Parameters
+        ----------
+        unused : ndarray of shape (p,), bool
+        """
+        self.used_ = ~unused
+
+    def sort_background(self, rng) -> None:
+        """Sort the background into balanced order; a very large one is reduced."""
+        column_player = self.players_.column_player
+        order = RowOrder.balanced(
+            self.background_,
+            self.empty_,
+            self.weights_,
+            column_player,
+            rng,
+            used=self.used_[column_player],
+        )
+        self.row_order_ = order
+        if len(self.weights_) > MOST_PLACES:
+            _ = self.varies_  # computed from all rows, before the reduction
+            rows = order.rows
+            self.empty_ = self.empty_[rows]
+            self.background_ = take_rows(self.background_, rows)
+            self.weights_ = np.bincount(order.places) / len(order.places)
+            self.masked_ = self.masked_.take(rows, self.weights_)
+            self._set_sizes(len(rows))
+
+    def _set_sizes(self, n) -> None:
+        """Set the sizes of the game against n background rows."""
+        self.rows_per_value_ = n
+        # Means over the background are inside the value, so samplers must not sample
+        # rows.
+        self.n_references_ = 1 if self.pooled or self.link is not None else n
+
+    @abstractmethod
+    def _prepared(self, raw: MaskedModel) -> MaskedModel:
+        """Return the model with a pool that makes the rows, from the model in raw columns."""
+
+    def game(self, X) -> Game:
+        """Return the game of the rows X; the model is called on them once."""
+        game = self._plain_game(X)
+        return game if self.link is None else LinkedGame(game, self.link)
+
+    def influences(self, X) -> InfluenceGame | None:
+        """Return the game of the influence of parts of the background; None without a link.
+
+        Parameters
+        ----------
+        X : array or frame of shape (r, d)
+        """
+        return (
+            None if self.link is None else InfluenceGame(self._plain_game(X), self.link)
+        )
+
+    def _plain_game(self, X) -> InterventionalGame:
+        """Return the game with values that are plain means over references."""
+        active = self._active(X)
+        masked = self.masked_
+        table = masked.transform(X)
+        full, winners = masked.response.with_winners(table)
+        # Raw columns stay beside transformed ones: equality of players is defined on
+        # raw columns.
+        instances = Instances(
+            table,
+            X,
+            active,
+            full,
+            winners,
+            np.arange(n_rows(X)),
+            row_keys(X),
+        )
+        return self.game_class(
+            masked,
+            self.empty_,
+            self.v_empty_,
+            instances,
+            self.row_order_,
+        )
+
+    def _active(self, X) -> NDArray[np.bool_]:
+        """Return the players with a possible effect in each row, ``(r, p)``."""
+        # The usual case needs no comparison: every column may have an effect.
+        if self.varies_.all():
+            return np.tile(self.used_, (n_rows(X), 1))
+        return (
+            self.players_.of_columns(self._unlike_first(X) | self.varies_) & self.used_
+        )
+
+
+@dataclass(eq=False, repr=False)
+class InterventionalReward(BackgroundReward):
+    """The model's mean response if absent players take the values of background rows.
+
+    v(S) = sum_b w_b f(x_S, background_b outside S). With one background row, this is
+    the contrastive game of Grah & Thouvenot (2020), f(z(x*, r, S)).
+
+    Parameters
+    ----------
+    transformed : bool, default=True
+        Whether the first steps of a `sklearn.pipeline.Pipeline` transform the rows and
+        the background only once, and rows are mixed afterwards. This is faster and
+        gives the same values. It applies to steps that compute each column from one
+        column: scalers, imputers, encoders, binners, and a ColumnTransformer of these.
+        False: mix raw columns, and let the whole pipeline transform every row.
+    link : None, "log", "logit" or callable, default=None
+        A function of the mean: v(S) = link(sum_b w_b f(...)). Each value then needs the
+        responses of many background rows: all of them, or a sample that the budget
+        affords, whose choice the standard errors include. There is no closed form. With
+        ``response_method="predict_proba"`` and "log", this is the score of Chen et al.
+        (2018), section 2.1.
+
+    Attributes
+    ----------
+    masked_columns_ : str
+        The steps that run once, or the reason if there are none.
+    masked_ : MaskedModel
+        These steps, the transformed background, and the rest of the model.
+
+    References
+    ----------
+    Janzing, Minorics & Bloebaum (2020), Feature relevance quantification in explainable
+    AI: a causal problem, AISTATS. Strumbelj & Kononenko (2014), Knowledge and
+    Information Systems 41.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import ShapleyExplainer
+    >>> from skshapley.rewards import InterventionalReward
+    >>> explainer = ShapleyExplainer(
+    ...     lambda X: X[:, 0] * X[:, 1], reward=InterventionalReward()
+    ... )
+    >>> explainer.fit(np.array([[0.0, 0.0], [0.0, 2.0]])).explain(
+    ...     np.array([[1.0, 1.0]])
+    ... ).values
+    array([[1., 0.]])
+    """
+
+    transformed: bool = True
+    link: Any = None
+
+    _constraints = {"transformed": Flag(), "link": LINK}
+    takes = ("sparse", "gaps", "text")
+
+    def _prepared(self, raw) -> MaskedModel:
+        """Return the model after the steps of a pipeline that work column by column."""
+        return prepare(raw, self.players_.n_players, self.transformed)

@@ -9,7 +9,6 @@ are the neighbourhoods: Meinshausen (2006), Quantile regression forests, JMLR 7,
 and 5. Redelmeier, Jullum & Aas (2020) use conditional inference trees.
 """
 
-from copy import copy
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, Self
@@ -17,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 from sklearn.multioutput import MultiOutputRegressor
 
@@ -47,8 +47,11 @@ def kernel_coalitions(
     """
     sizes = np.arange(1, n_players)
     weights = 1 / (sizes * (n_players - sizes))
-    size = rng.choice(sizes, size=n, p=weights / weights.sum())
-    return uniform_of_size(rng, size, n_players)
+    return uniform_of_size(
+        rng,
+        rng.choice(sizes, size=n, p=weights / weights.sum()),
+        n_players,
+    )
 
 
 NUMBERS = ("integer", "floating", "mixed-integer-float", "boolean")
@@ -85,34 +88,40 @@ class HiddenColumns:
     def numbers(self, table) -> NDArray[np.float64]:
         """Return a table ``(n, d)`` as numbers."""
         frame = as_pandas(table)
-        columns = [
-            _numbers(levels, column)
-            for levels, (_, column) in zip(self._levels, frame.items(), strict=True)
-        ]
-        return np.column_stack(columns)
+        return np.column_stack(
+            [
+                _numbers(levels, column)
+                for levels, (_, column) in zip(self._levels, frame.items(), strict=True)
+            ],
+        )
 
     def hidden(self, numbers, present) -> NDArray[np.float64]:
         """Return numbers ``(n, d)`` with NaN for absent columns, and the second columns."""
-        masked = np.where(present, numbers, np.nan)
-        return np.column_stack([masked, present[:, self._gaps].astype(float)])
+        return np.column_stack(
+            [np.where(present, numbers, np.nan), present[:, self._gaps].astype(float)],
+        )
 
 
 def _levels(column) -> pd.Index | None:
     """Return the levels of a non-numeric column."""
-    kind = pd.api.types.infer_dtype(column, skipna=True)
-    if pd.api.types.is_numeric_dtype(column) or kind in NUMBERS:
+    if (
+        pd.api.types.is_numeric_dtype(column)
+        or pd.api.types.infer_dtype(column, skipna=True) in NUMBERS
+    ):
         return None
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.categories
     return pd.Index(column.dropna().unique()).sort_values(
-        key=lambda level: level.astype(str)
+        key=lambda level: level.astype(str),
     )
 
 
 def _numbers(levels, column) -> NDArray[np.float64]:
     if levels is None:
-        numbers = pd.to_numeric(column.astype(object), errors="coerce")
-        return numbers.to_numpy(np.float64, na_value=np.nan)
+        return pd.to_numeric(column.astype(object), errors="coerce").to_numpy(
+            np.float64,
+            na_value=np.nan,
+        )
     codes = levels.get_indexer(column)
     # A level of its own, because NaN already means that the column is hidden.
     return np.where(codes < 0, len(levels), codes).astype(np.float64)
@@ -141,24 +150,13 @@ class Surrogate(MaskedModel):
 
     def predict(self, numbers, coalitions) -> NDArray[np.float64]:
         """Return the outputs predicted from the present columns, ``(n, c)``."""
-        masked = self.columns.hidden(
-            numbers,
-            coalitions.take(self.column_player, axis=1),
-        )
+        present = coalitions.take(self.column_player, axis=1)
+        outputs = self.regressor.predict(self.columns.hidden(numbers, present))
         # Trees of residuals may leave the range of the response, such as probabilities.
-        return np.clip(self.regressor.predict(masked), self.low, self.high)
+        return np.clip(outputs, self.low, self.high)
 
 
-def _is_regressor(value) -> bool:
-    """Return True for None or an object that fits and predicts, not a class."""
-    fits = (
-        hasattr(value, "fit")
-        and hasattr(value, "predict")
-        and not isinstance(value, type)
-    )
-    return value is None or fits
-
-
+@dataclass(eq=False, repr=False)
 class SurrogateReward(BackgroundReward):
     """A regressor's prediction of the response from the present columns.
 
@@ -214,22 +212,26 @@ class SurrogateReward(BackgroundReward):
     array([[0.5, 0.4]])
     """
 
+    regressor: Any = None
+    n_masks: int = 64
+    random_state: int = 0
+
     mixed = "raw columns, hidden from a surrogate"
     _constraints = {
-        "regressor": Constraint(_is_regressor, "None or a regressor that takes NaN"),
+        "regressor": Constraint(
+            lambda regressor: (
+                regressor is None
+                or (
+                    hasattr(regressor, "fit")
+                    and hasattr(regressor, "predict")
+                    and not isinstance(regressor, type)
+                )
+            ),
+            "None or a regressor that takes NaN",
+        ),
         "n_masks": Count(),
         "random_state": Count(least=0),
     }
-
-    def __init__(
-        self,
-        regressor: Any = None,
-        n_masks: int = 64,
-        random_state: int = 0,
-    ) -> None:
-        self.regressor = regressor
-        self.n_masks = n_masks
-        self.random_state = random_state
 
     def fit(self, response, background, weights, players) -> Self:
         """Store the background, evaluate the model on it once, and train the surrogate."""
@@ -243,10 +245,27 @@ class SurrogateReward(BackgroundReward):
         row = np.repeat(np.arange(len(numbers)), n_masks)
         masks = np.ones((len(row), 1), dtype=bool)
         if players.n_players > 1:  # the coalitions of a single one are known
-            rng = generator(self.random_state, 1)
-            masks = kernel_coalitions(rng, len(row), players.n_players)
+            masks = kernel_coalitions(
+                generator(self.random_state, 1),
+                len(row),
+                players.n_players,
+            )
         masked = columns.hidden(numbers[row], masks.take(players.column_player, axis=1))
-        regressor = MultiOutputRegressor(self._regressor(columns, n_masks))
+        regressor = self.regressor
+        if regressor is None:
+            # The masks of a row have equal responses, so a leaf needs several rows, and
+            # early stopping is misleading. On eight normal columns and a rough
+            # response, leaves of 20, 5 n_masks and 20 n_masks gave errors of 0.91, 0.89
+            # and 0.94.
+            categorical = columns.categorical
+            regressor = HistGradientBoostingRegressor(
+                learning_rate=0.05,
+                max_iter=200,
+                min_samples_leaf=max(20, LEAF_ROWS * n_masks),
+                early_stopping=False,
+                categorical_features=categorical if categorical.any() else None,
+                random_state=0,
+            )
         equal = weights.min() == weights.max()
         share = None if equal else weights[row] / weights[row].mean()
         self.surrogate_ = Surrogate(
@@ -254,7 +273,7 @@ class SurrogateReward(BackgroundReward):
             None,
             weights,
             players.column_player,
-            regressor.fit(masked, targets[row], sample_weight=share),
+            MultiOutputRegressor(regressor).fit(masked, targets[row], share),
             targets.min(axis=0),
             targets.max(axis=0),
             columns,
@@ -263,23 +282,6 @@ class SurrogateReward(BackgroundReward):
 
     def _prepared(self, raw) -> MaskedModel:
         return raw
-
-    def _regressor(self, columns, n_masks) -> Any:
-        if self.regressor is not None:
-            return self.regressor
-        # The masks of a row have equal responses, so a leaf needs several rows, and
-        # early stopping is misleading. On eight normal columns and a rough response,
-        # leaves of 20, 5 n_masks and 20 n_masks gave errors of 0.91, 0.89 and 0.94.
-        return HistGradientBoostingRegressor(
-            learning_rate=0.05,
-            max_iter=200,
-            min_samples_leaf=max(20, LEAF_ROWS * n_masks),
-            early_stopping=False,
-            categorical_features=columns.categorical
-            if columns.categorical.any()
-            else None,
-            random_state=0,
-        )
 
     def game(self, X) -> "SurrogateGame":
         """Return the game of the rows X; the model is called on them once."""
@@ -312,24 +314,17 @@ class SurrogateGame(WrappedGame):
         r, m, p = coalitions.shape
         flat = coalitions.reshape(-1, p)
         repeated = np.repeat(rows, m)
+        values = self.shared.predict(self._numbers[repeated], flat)
+        if self.shared.response.predicted:  # all outputs were learned
+            winners = self._game.instances.winners[repeated]
+            values = self.shared.response.choose(values, winners)
+        nobody = ~flat.any(axis=1)
         full = flat.all(axis=1)
-        values = self.empty(repeated)[:, 0]
-        inner = flat.any(axis=1) & ~full
-        if inner.any():
-            instances = repeated[inner]
-            predictions = self.shared.predict(self._numbers[instances], flat[inner])
-            if self.shared.response.predicted:  # all outputs were learned
-                predictions = self.shared.response.choose(
-                    predictions,
-                    self._game.instances.winners[instances],
-                )
-            values[inner] = predictions
+        values[nobody] = self.empty(repeated[nobody])[:, 0]
         values[full] = self.full(repeated[full])
         return values.reshape(r, m, -1)
 
-    def active(self, rows) -> NDArray[np.bool_]:
-        """Return True for all players, because columns are hidden and not replaced."""
-        return Game.active(self, rows)
+    active = Game.active  # columns are hidden and not replaced
 
 
 # An odd constant, so that the seed of a coalition is not a small number
@@ -337,6 +332,71 @@ SEED = 0xA0761D6478BD642F
 MOST_TARGETS = 20  # levels of a category that get a target each
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ForestModel(MaskedModel):
+    """A response with background rows weighted by forests of the absent columns.
+
+    Attributes
+    ----------
+    forest : ExtraTreesRegressor
+        Not fitted, with the parameters of each forest.
+    seed : int
+        With the coalition, it seeds the forest.
+    most_rows : int
+    columns : HiddenColumns
+    numbers : ndarray of shape (b, d)
+        The background as numbers.
+    targets : list of ndarray of shape (b, t)
+        The targets that stand for each column.
+    """
+
+    forest: ExtraTreesRegressor
+    seed: int
+    most_rows: int
+    columns: HiddenColumns
+    numbers: np.ndarray
+    targets: list[np.ndarray]
+
+    def row_weights(self, given, coalitions) -> NDArray[np.float64]:
+        """Return the weights of background rows, with sum 1, ``(n, b)``.
+
+        Parameters
+        ----------
+        given : ndarray of shape (n, d)
+            The rows to explain, as `columns` returns them.
+        coalitions : ndarray of shape (n, p), bool
+        """
+        weights = np.empty((len(given), len(self.weights)))
+        sets, place = np.unique(coalitions, axis=0, return_inverse=True)
+        for number, coalition in enumerate(sets):
+            lines = place.reshape(-1) == number
+            weights[lines] = self._weights_of(coalition, given[lines])
+        return weights
+
+    def _weights_of(self, coalition, given) -> NDArray[np.float64]:
+        """Return the weights of one coalition for rows to explain, ``(r, b)``."""
+        # constant columns separate no rows
+        varied = np.array([target.any() for target in self.targets])
+        present = coalition[self.column_player] & varied
+        absent = np.flatnonzero(~present & varied)
+        if not present.any() or not absent.size:  # all rows, or mixed rows are equal
+            return np.tile(self.weights, (len(given), 1))
+        targets = np.column_stack([self.targets[column] for column in absent])
+        seed = hashed([np.packbits(present)[None]], self.seed)[0]
+        forest = clone(self.forest).set_params(random_state=int(seed % 2**31))
+        table = self.numbers[:, present]
+        targets = targets[:, 0] if targets.shape[1] == 1 else targets
+        forest.fit(table, targets, self.weights * len(self.weights))
+        leaves = forest.apply(table)
+        row_leaves = forest.apply(given[:, present])
+        weights = np.zeros((len(given), len(table)))
+        for leaf, row_leaf in zip(leaves.T, row_leaves.T, strict=True):
+            shared = (row_leaf[:, None] == leaf) * self.weights
+            weights += shared / shared.sum(axis=1, keepdims=True)
+        return _most(weights, self.most_rows)
+
+
+@dataclass(eq=False, repr=False)
 class ForestReward(BackgroundReward):
     """The model's mean response over background rows that share leaves with the row.
 
@@ -388,8 +448,12 @@ class ForestReward(BackgroundReward):
     array([[0.5, 0.5]])
     """
 
+    n_trees: int = 30
+    min_samples_leaf: int = 8
+    most_rows: int = 100
+    random_state: int = 0
+
     joint = True
-    memory = None
     pooled = True
     mixed = "raw columns of rows in the same leaves"
     _constraints = {
@@ -399,71 +463,32 @@ class ForestReward(BackgroundReward):
         "random_state": Count(least=0),
     }
 
-    def __init__(
-        self,
-        n_trees: int = 30,
-        min_samples_leaf: int = 8,
-        most_rows: int = 100,
-        random_state: int = 0,
-    ) -> None:
-        self.n_trees = n_trees
-        self.min_samples_leaf = min_samples_leaf
-        self.most_rows = most_rows
-        self.random_state = random_state
+    def _set_sizes(self, n) -> None:
+        super()._set_sizes(min(self.most_rows, n))
 
-    def fit(self, response, background, weights, players) -> Self:
-        """Store the background, and evaluate the model on it once."""
-        super().fit(response, background, weights, players)
-        self.rows_per_value_ = min(self.most_rows, len(weights))
-        self.columns_ = HiddenColumns(background)
-        self.numbers_ = self.columns_.numbers(background)
-        categorical = self.columns_.categorical[: self.numbers_.shape[1]]
-        pairs = zip(self.numbers_.T, categorical, strict=True)
-        self.targets_ = [_targets(column, codes) for column, codes in pairs]
-        return self
-
-    def _prepared(self, raw) -> MaskedModel:
-        return raw
-
-    def row_weights(self, numbers, coalition) -> NDArray[np.float64]:
-        """Return the weights of background rows for rows to explain, ``(r, b)``.
-
-        Parameters
-        ----------
-        numbers : ndarray of shape (r, d)
-            The rows to explain, as `columns_` returns them.
-        coalition : ndarray of shape (p,), bool
-        """
-        # constant columns separate no rows
-        varied = np.array([target.any() for target in self.targets_])
-        present = coalition[self.players_.column_player] & varied
-        absent = np.flatnonzero(~present & varied)
-        if not present.any() or not absent.size:  # all rows, or mixed rows are equal
-            return np.tile(self.weights_, (len(numbers), 1))
-        targets = np.column_stack([self.targets_[column] for column in absent])
-        words = np.packbits(present)[None]
-        forest = ExtraTreesRegressor(
-            self.n_trees,
-            min_samples_leaf=min(self.min_samples_leaf, len(self.weights_)),
-            random_state=int(hashed([words], SEED + self.random_state)[0] % 2**31),
+    def _prepared(self, raw) -> ForestModel:
+        columns = HiddenColumns(raw.background)
+        numbers = columns.numbers(raw.background)
+        pairs = zip(numbers.T, columns.categorical[: numbers.shape[1]], strict=True)
+        b = len(raw.weights)
+        leaf_rows = min(self.min_samples_leaf, b)
+        return ForestModel(
+            **vars(raw),
+            forest=ExtraTreesRegressor(self.n_trees, min_samples_leaf=leaf_rows),
+            seed=SEED + self.random_state,
+            most_rows=min(self.most_rows, b),
+            columns=columns,
+            numbers=numbers,
+            targets=[_targets(column, is_code) for column, is_code in pairs],
         )
-        table = self.numbers_[:, present]
-        targets = targets[:, 0] if targets.shape[1] == 1 else targets
-        forest.fit(table, targets, self.weights_ * len(self.weights_))
-        leaves = forest.apply(table)
-        row_leaves = forest.apply(numbers[:, present])
-        weights = np.zeros((len(numbers), len(table)))
-        for leaf, row_leaf in zip(leaves.T, row_leaves.T, strict=True):
-            shared = (row_leaf[:, None] == leaf) * self.weights_
-            weights += shared / shared.sum(axis=1, keepdims=True)
-        return _most(weights, self.rows_per_value_)
 
-    def game(self, X) -> "ForestGame":
+    def game(self, X) -> WeightedGame:
         """Return the game of the rows X; the model is called on them once."""
-        forests = copy(self)
-        # The game has the model in `shared`, and sends it to workers once.
-        del forests.masked_, forests.response_
-        return ForestGame(self._plain_game(X), forests, self.columns_.numbers(X))
+        return WeightedGame(
+            self._plain_game(X),
+            self.masked_.columns.numbers(X),
+            self.rows_per_value_,
+        )
 
 
 def _targets(column: NDArray[np.float64], is_code: bool) -> NDArray[np.float64]:
@@ -491,33 +516,3 @@ def _most(weights: NDArray[np.float64], n: int) -> NDArray[np.float64]:
         room = n - above.sum(axis=1, keepdims=True)
         weights = np.where(above | (ties & (ties.cumsum(axis=1) <= room)), weights, 0.0)
     return weights / weights.sum(axis=1, keepdims=True)
-
-
-class ForestGame(WeightedGame):
-    """The game of the forest reward for given rows.
-
-    Parameters
-    ----------
-    game : InterventionalGame
-    reward : ForestReward
-        Fitted.
-    numbers : ndarray of shape (r, d)
-        The rows to explain.
-    """
-
-    by_row = ("_numbers",)
-
-    def __init__(self, game: Any, reward: ForestReward, numbers: np.ndarray) -> None:
-        super().__init__(game)
-        self._reward = reward
-        self._numbers = numbers
-        self.rows_per_value = reward.rows_per_value_
-
-    def _weights(self, coalitions, rows) -> NDArray[np.float64]:
-        weights = np.empty((len(rows), len(self._reward.weights_)))
-        sets, place = np.unique(coalitions, axis=0, return_inverse=True)
-        for number, coalition in enumerate(sets):
-            lines = np.flatnonzero(place.reshape(-1) == number)
-            numbers = self._numbers[rows[lines]]
-            weights[lines] = self._reward.row_weights(numbers, coalition)
-        return weights

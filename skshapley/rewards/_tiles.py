@@ -98,8 +98,7 @@ class TileReward(InputReward):
         self._flat = not callable(estimator)
         self.response = Response(estimator, response_method, output, owner="TileReward")
         whole = self._given(self.image[None])
-        values = self.response.probe(whole)
-        self._winners = self.response.winners(whole, values)
+        self._winners = self.response.winners(whole, self.response.probe(whole))
         self.n_players = int(self.labels.max()) + 1
 
     def images(self, coalitions) -> NDArray:
@@ -125,15 +124,20 @@ class TileReward(InputReward):
         """Return the values of coalitions ``(m, p)``; ``(m,)``, or ``(m, k)`` for k outputs."""
         coalitions = np.asarray(coalitions, dtype=bool)
         step = max(1, int(working_bytes() // (self.image.nbytes * self._n_fills)))
-        parts = [
-            self._mean_response(coalitions[start : start + step])
-            for start in range(0, len(coalitions), step)
-        ]
-        return self._without_axis(np.concatenate(parts))
+        return self._without_axis(
+            np.concatenate(
+                [
+                    self._mean_response(coalitions[start : start + step])
+                    for start in range(0, len(coalitions), step)
+                ],
+            ),
+        )
 
     def _mean_response(self, coalitions) -> NDArray[np.float64]:
-        images = self.images(coalitions).reshape(-1, *self.image.shape)
-        raw = self.response(self._given(images), where=" on parts of the image")
+        raw = self.response(
+            self._given(self.images(coalitions).reshape(-1, *self.image.shape)),
+            where=" on parts of the image",
+        )
         outputs = self.response.choose(raw, self._winners)
         return outputs.reshape(len(coalitions), self._n_fills, -1).mean(axis=1)
 
@@ -156,11 +160,10 @@ class TileReward(InputReward):
         channels = self.image.reshape(*self.image.shape[:2], -1).mean(axis=2)
         sizes = np.bincount(self.labels.ravel())
         means = np.bincount(self.labels.ravel(), channels.ravel()) / sizes
-        settings = self._settings(f"TileReward(absent={_shown(self.absent)})")
         return self._record(
             result,
             pd.DataFrame([means], columns=tiles),
-            settings,
+            self._settings(f"TileReward(absent={_shown(self.absent)})"),
             self._n_fills,
         )
 
@@ -171,7 +174,7 @@ def _checked_image(image) -> NDArray:
         raise ValueError(
             f"TileReward got an image of shape {image.shape} and type {image.dtype}: "
             "pass numbers of shape (height, width) or (height, width, channels); for "
-            "several images, make a reward for each."
+            "several images, make a reward for each.",
         )
     return image
 
@@ -189,55 +192,49 @@ def _labels(tiles, shape) -> tuple[NDArray[np.intp], tuple[int, int] | None]:
             return down[:, None] * columns + across, (int(rows), int(columns))
         if labels.shape == shape:
             return np.unique(labels, return_inverse=True)[1].reshape(shape).astype(
-                np.intp
+                np.intp,
             ), None
     description = f"labels of shape {labels.shape}" if labels.ndim > 1 else repr(tiles)
     raise ValueError(
         f"TileReward got tiles={description} for an image of {shape[0]} x {shape[1]} pixels: "
         "choose (rows, columns) of a grid of no more than that, or int labels of shape "
-        f"{shape}."
+        f"{shape}.",
     )
 
 
 def _checked_fill(absent, image) -> NDArray:
     """Return the fill of absent tiles, ``(b, *image.shape)``."""
+    whole_numbers = image.dtype.kind in "ui"
     if isinstance(absent, str):
-        return _made(absent, image)
+        if absent == "mean":
+            fill = np.broadcast_to(image.mean(axis=(0, 1)), image.shape)
+        elif absent == "blur":
+            fill = gaussian_filter(
+                image.astype(np.float64),
+                BLUR_SHARE * min(image.shape[:2]),
+                axes=(0, 1),
+            )
+        else:
+            raise ValueError(
+                "TileReward takes absent as a number, a colour, an array of images, "
+                f'"mean" or "blur"; got {absent!r}.',
+            )
+        return (np.rint(fill) if whole_numbers else fill).astype(image.dtype)[None]
     values = np.asarray(absent)
     background = values.shape[1:] == image.shape and len(values) > 0
     if not background and values.shape not in ((), image.shape[2:], image.shape):
         raise ValueError(
             f"TileReward got absent of shape {values.shape} for an image of shape "
             f"{image.shape}: pass a number, a colour, an image of that shape, or a "
-            f"background of shape (b, {', '.join(map(str, image.shape))})."
+            f"background of shape (b, {', '.join(map(str, image.shape))}).",
         )
     fill = values.astype(image.dtype)
-    if image.dtype.kind in "ui" and not np.array_equal(fill, absent):
+    if whole_numbers and not np.array_equal(fill, absent):
         raise ValueError(
             f"TileReward got absent={_shown(absent)} for an image of {image.dtype}, "
-            "which cannot hold it: pass values of that type, or an image of floats."
+            "which cannot hold it: pass values of that type, or an image of floats.",
         )
     return fill if background else np.broadcast_to(fill, image.shape)[None]
-
-
-def _made(absent, image) -> NDArray:
-    """Return the fill computed from the image itself."""
-    if absent == "mean":
-        fill = np.broadcast_to(image.mean(axis=(0, 1)), image.shape)
-    elif absent == "blur":
-        width = BLUR_SHARE * min(image.shape[:2])
-        fill = gaussian_filter(image.astype(np.float64), width, axes=(0, 1))
-    else:
-        raise ValueError(
-            "TileReward takes absent as a number, a colour, an array of images, "
-            f'"mean" or "blur"; got {absent!r}.'
-        )
-    return _as_pixels(fill, image.dtype)[None]
-
-
-def _as_pixels(values, dtype) -> NDArray:
-    """Return values in an image's dtype, rounded for integers."""
-    return np.rint(values).astype(dtype) if dtype.kind in "ui" else values.astype(dtype)
 
 
 def _shown(absent) -> str:

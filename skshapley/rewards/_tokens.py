@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -95,14 +95,14 @@ class TokenReward(InputReward):
         if not isinstance(document, str):
             raise TypeError(
                 f"TokenReward got document={document!r}: pass one document as a str; "
-                "for several documents, make a reward for each."
+                "for several documents, make a reward for each.",
             )
         self._cut(document, token_pattern, mask)
         if not self.tokens:
             raise ValueError(
                 f"TokenReward got token_pattern={token_pattern!r}, which matches "
                 f"nothing in the document {document[:60]!r}: choose a pattern of its "
-                "tokens."
+                "tokens.",
             )
         self.response = Response(
             estimator,
@@ -183,8 +183,10 @@ class TokenReward(InputReward):
 
     def __call__(self, coalitions) -> NDArray[np.float64]:
         """Return the values of coalitions ``(m, p)``; ``(m,)``, or ``(m, k)`` for k outputs."""
-        texts = self.container(self.texts(coalitions))
-        raw = self.response(texts, where=" on parts of a document")
+        raw = self.response(
+            self.container(self.texts(coalitions)),
+            where=" on parts of a document",
+        )
         return self._without_axis(self.response.choose(raw, self._winners))
 
     def explanation(self, result) -> Explanation:
@@ -217,8 +219,12 @@ class TokenReward(InputReward):
         pieces[:1] = [Piece.at(0, self._head + piece) for piece in pieces[:1]]
         data = np.empty((1, self.n_players), dtype=object)
         data[0] = pieces
-        labels = pd.Index(numbered(self.tokens), dtype=object)
-        table = pd.DataFrame(data, columns=labels, index=[index], dtype=object)
+        table = pd.DataFrame(
+            data,
+            columns=pd.Index(numbered(self.tokens), dtype=object),
+            index=[index],
+            dtype=object,
+        )
         return self._record(result, table, settings)
 
 
@@ -241,6 +247,7 @@ class TokenGame(FunctionGame):
         return self._key[rows]
 
 
+@dataclass(eq=False, repr=False)
 class DocumentReward:
     """The response of a model to documents with some of their tokens.
 
@@ -248,20 +255,15 @@ class DocumentReward:
 
     Parameters
     ----------
-    response : Response
-    container : callable
+    response_ : Response
+    container_ : callable
         Makes the model's input from a list of str.
     """
 
-    masked_columns_ = "tokens of the documents"
+    response_: Response
+    container_: Callable[[list[str]], Any]
 
-    def __init__(
-        self,
-        response: Response,
-        container: Callable[[list[str]], Any],
-    ) -> None:
-        self.response_ = response
-        self.container_ = container
+    masked_columns_ = "tokens of the documents"
 
     def __repr__(self) -> str:
         return "tokens left out"
@@ -284,10 +286,10 @@ def numbered(tokens: Iterable[str]) -> list[str]:
 def side_by_side(explanations: Sequence[Explanation]) -> Explanation:
     """Return explanations of documents as one, with a column for each token of any document."""
     names = list(
-        dict.fromkeys(chain.from_iterable(e.feature_names for e in explanations))
+        dict.fromkeys(chain.from_iterable(e.feature_names for e in explanations)),
     )
     return Explanation.merge(
-        [of_tokens(explanation, names) for explanation in explanations]
+        [of_tokens(explanation, names) for explanation in explanations],
     )
 
 

@@ -69,11 +69,16 @@ class RankMargins:
 
     def standard(self, table) -> NDArray[np.float64]:
         """Return the normal scores of numbers."""
-        scores = [
-            ndtri(np.interp(column, values, (low + high) / 2))
-            for column, (values, low, high) in zip(table.T, self._columns, strict=True)
-        ]
-        return np.column_stack(scores)
+        return np.column_stack(
+            [
+                ndtri(np.interp(column, values, (low + high) / 2))
+                for column, (values, low, high) in zip(
+                    table.T,
+                    self._columns,
+                    strict=True,
+                )
+            ],
+        )
 
     def moved(self, rows, standard, moves) -> NDArray[np.float64]:
         """Return the quantiles of the moved scores; other columns keep their values."""
@@ -85,8 +90,11 @@ class RankMargins:
             levels = ndtr(standard[shifted, column] + moves[shifted, column])
             # Two knots per number make its interval flat, so repeated numbers come back
             # unchanged.
-            knots = np.column_stack([low, high]).ravel()
-            result[shifted, column] = np.interp(levels, knots, np.repeat(values, 2))
+            result[shifted, column] = np.interp(
+                levels,
+                np.column_stack([low, high]).ravel(),
+                np.repeat(values, 2),
+            )
         return result
 
 
@@ -217,8 +225,12 @@ class TransportPool(RowPool):
 
     def moves(self, coalitions, rows, references) -> NDArray[np.float64]:
         """Return the moves of the references ``(n, q)`` in standard units, ``(n, q, d)``."""
-        present = coalitions[:, self.column_player]
-        return self._model.moves(self.given, present, rows, references)
+        return self._model.moves(
+            self.given,
+            coalitions[:, self.column_player],
+            rows,
+            references,
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -244,8 +256,11 @@ class CausalModel(TransportModel):
             conditions = np.broadcast_to(earlier, present.shape)
             if not confounded:  # its present columns predict the absent ones
                 conditions = conditions | (present & component)
-            regression = regressed(self.correlation, conditions, shifts)
-            np.copyto(shifts, regression, where=(component & ~present)[:, None])
+            np.copyto(
+                shifts,
+                regressed(self.correlation, conditions, shifts),
+                where=(component & ~present)[:, None],
+            )
             # All columns of earlier components are known now: set, or moved as effects.
             earlier = earlier | component
         return shifts
@@ -284,7 +299,7 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
         if fault:
             raise UnsupportedColumnError(
                 f"{owner} takes finite numbers, and column {name!r} of the {what} "
-                f'{fault} first, or choose reward="surrogate", which takes any column.'
+                f'{fault} first, or choose reward="surrogate", which takes any column.',
             )
     return table
 

@@ -1,6 +1,7 @@
 """Tools of all contracts: tables of checks, comparisons, and functions that count their calls."""
 
 from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def assert_unchanged(component: Any, before: dict[str, Any], what: str) -> None:
         assert value is before[name] or value == before[name], f"{what} changed {name}"
 
 
+@dataclass
 class Counted:
     """A function of rows, which counts them.
 
@@ -60,9 +62,8 @@ class Counted:
     function : callable
     """
 
-    def __init__(self, function: Callable[[Any], np.ndarray]) -> None:
-        self.function = function
-        self.n = 0
+    function: Callable[[Any], np.ndarray]
+    n: int = 0
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Count the rows, and call the function."""

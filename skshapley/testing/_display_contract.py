@@ -57,14 +57,20 @@ def check_display_frame(
 ) -> None:
     """The frame has the expected numbers, and changing it does not change the display."""
     for column, expected in numbers.items():
-        sorted_numbers = np.sort(_of_column(display.frame(), column))
+        frame = display.frame()
+        numbers_drawn = frame if column == "*" else frame[column]
+        sorted_numbers = np.sort(numbers_drawn.to_numpy(dtype=float), axis=None)
         sorted_expected = np.sort(np.ravel(np.asarray(expected, dtype=float)))
         assert len(sorted_numbers) == len(sorted_expected), (
             f"frame has {len(sorted_numbers)} numbers in {column!r} instead of "
             f"{len(sorted_expected)}"
         )
-        tolerance = ROUNDING * np.nanmax(np.abs(sorted_expected), initial=0.0)
-        assert_equal(sorted_numbers, sorted_expected, f"frame: {column!r}", tolerance)
+        assert_equal(
+            sorted_numbers,
+            sorted_expected,
+            f"frame: {column!r}",
+            ROUNDING * np.nanmax(np.abs(sorted_expected), initial=0.0),
+        )
     display.frame().insert(0, "another column", 0.0)
     assert "another column" not in display.frame(), "frame is not a copy"
 
@@ -75,8 +81,12 @@ def check_display_artists(
     numbers: Mapping[str, Any],
 ) -> None:
     """The artists show the numbers of the first column."""
-    axes = np.ravel(np.asarray(display.axes_, dtype=object))
-    drawn = np.concatenate([_drawn_numbers(ax) for ax in axes])
+    drawn = np.concatenate(
+        [
+            _drawn_numbers(ax)
+            for ax in np.ravel(np.asarray(display.axes_, dtype=object))
+        ],
+    )
     assert len(drawn), "nothing is drawn"
     expected = np.ravel(np.asarray(next(iter(numbers.values())), dtype=float))
     tolerance = ROUNDING * np.nanmax(np.abs(expected), initial=0.0)
@@ -115,15 +125,14 @@ def check_display_again(
     assert frame.equals(display.frame()), "the frame changed"
 
 
-def _of_column(frame: Any, column: str) -> np.ndarray:
-    part = frame if column == "*" else frame[column]
-    return np.ravel(part.to_numpy(dtype=float))
-
-
 def _drawn_numbers(ax: Any) -> np.ndarray:
     """Return the coordinates, sizes and colour values of the artists of axes, ``(n,)``."""
     parts: list[Any] = [line.get_xydata() for line in ax.lines]
-    parts += [[bar.get_width(), bar.get_height()] for bar in _bars(ax)]
+    parts += [
+        [bar.get_width(), bar.get_height()]
+        for bar in ax.patches
+        if hasattr(bar, "get_width")
+    ]
     for collection in ax.collections:
         parts.append(collection.get_offsets())
         parts += [path.vertices for path in collection.get_paths()]
@@ -133,10 +142,6 @@ def _drawn_numbers(ax: Any) -> np.ndarray:
     ]
     drawn = np.concatenate([np.ravel(part) for part in flat] or [np.empty(0)])
     return drawn[np.isfinite(drawn)]
-
-
-def _bars(ax: Any) -> list[Any]:
-    return [patch for patch in ax.patches if hasattr(patch, "get_width")]
 
 
 DISPLAY_CHECKS: Checks = checks_named("check_display_", globals())

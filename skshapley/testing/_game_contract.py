@@ -169,8 +169,12 @@ def check_game_take(game: Game, rtol: float = RTOL) -> None:
             expected = values_of(game, coalitions, rows, references)
             result = values_of(part, coalitions, local, references)
             assert_close(result, expected, rtol, f"values of take({selection})")
-        ends = _ends_and_flags(part, local)
-        _assert_alike(ends, _ends_and_flags(game, rows), rtol, f"of take({selection})")
+        _assert_alike(
+            _ends_and_flags(part, local),
+            _ends_and_flags(game, rows),
+            rtol,
+            f"of take({selection})",
+        )
         # A worker takes rows of a game that was itself taken.
         alone = values_of(part.take(local[-1:]), coalitions[-1:], local[:1])
         whole = values_of(game, coalitions[-1:], rows[-1:])
@@ -215,16 +219,19 @@ def check_game_ends(game: Game, rtol: float = RTOL) -> None:
         ("empty", nobody, empty),
         ("full", ~nobody, full),
     ):
-        by_reference = _against_each(game, coalitions, rows)[:, 0]
         assert_close(
-            by_reference,
+            _against_each(game, coalitions, rows)[:, 0],
             expected,
             rtol,
             f"{name}(rows) and its coalition, by reference",
         )
         mean = (game.reference_weights[:, None] * expected).sum(axis=1)
-        values = values_of(game, coalitions, rows)[:, 0]
-        assert_close(values, mean, rtol, f"{name}(rows) and its coalition")
+        assert_close(
+            values_of(game, coalitions, rows)[:, 0],
+            mean,
+            rtol,
+            f"{name}(rows) and its coalition",
+        )
 
 
 def check_game_active(game: Game, rtol: float = RTOL) -> None:
@@ -255,8 +262,10 @@ def check_game_differing(game: Game, rtol: float = RTOL) -> None:
     sample = _spread(len(line), 4 * N_ROWS)
     line = line[sample]
     reference = reference[sample]
-    references = np.repeat(reference[:, None, None], N_COALITIONS, axis=1)
-    values = partial(values_of, references=references)
+    values = partial(
+        values_of,
+        references=np.repeat(reference[:, None, None], N_COALITIONS, axis=1),
+    )
     _assert_idle(
         values,
         game,
@@ -301,7 +310,7 @@ def _coalitions(game: Game, r: int, seed: int = 0) -> np.ndarray:
     """Return coalitions ``(r, m, p)`` of all sizes, beginning with the empty and the full one."""
     rng = np.random.default_rng([seed, r])
     coalitions = rng.random((r, N_COALITIONS, game.n_players)) < rng.random(
-        (r, N_COALITIONS, 1)
+        (r, N_COALITIONS, 1),
     )
     coalitions[:, 0] = False
     coalitions[:, 1] = True
@@ -381,8 +390,12 @@ def _assert_idle(
     coalitions, different = (_coalitions(game, len(rows), seed) for seed in (0, 1))
     changed = np.where(matters[:, None], coalitions, different)
     before = values(game, coalitions, rows)
-    after = values(game, changed, rows)
-    assert_close(before, after, rtol, f"coalitions with equal {which} players")
+    assert_close(
+        before,
+        values(game, changed, rows),
+        rtol,
+        f"coalitions with equal {which} players",
+    )
 
 
 def _differing(game: Game, rows: np.ndarray) -> np.ndarray | None:

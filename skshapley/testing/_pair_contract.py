@@ -42,8 +42,12 @@ def check_pair_additive(sampler: Sampler, solver: Solver, atol: float = 1e-9) ->
     for p in (2, 3, N_PLAYERS, 9):
         game = AdditiveGame(np.random.default_rng(p).normal(size=p) * 10, constant=3.0)
         for budget in _budgets(sampler, p):
-            values = _explain(sampler, solver, game, budget).values
-            assert_equal(values, game.shapley_values, f"p={p}, budget {budget}", atol)
+            assert_equal(
+                _explain(sampler, solver, game, budget).values,
+                game.shapley_values,
+                f"p={p}, budget {budget}",
+                atol,
+            )
 
 
 def check_pair_efficiency(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
@@ -57,10 +61,9 @@ def check_pair_efficiency(sampler: Sampler, solver: Solver, atol: float = 1e-9) 
                 solver=solver,
                 max_evals=budget,
             )
-            gains = result.v_full - result.v_empty
             assert_equal(
                 result.values.sum(axis=1),
-                gains,
+                result.v_full - result.v_empty,
                 f"the sum by budget {budget}",
                 atol,
             )
@@ -74,8 +77,12 @@ def check_pair_null_player(
     """A player that changes no coalition's value gets 0."""
     for seed, budget in enumerate(_budgets(sampler, N_PLAYERS)):
         player = seed % N_PLAYERS
-        game = RandomGame(N_PLAYERS, seed, null_players=[player])
-        value = _explain(sampler, solver, game, budget).values[player]
+        value = _explain(
+            sampler,
+            solver,
+            RandomGame(N_PLAYERS, seed, null_players=[player]),
+            budget,
+        ).values[player]
         assert abs(value) <= atol, (
             f"null player {player} gets {value} of {budget} evaluations"
         )
@@ -92,8 +99,12 @@ def check_pair_linearity(sampler: Sampler, solver: Solver, atol: float = 1e-9) -
     for budget in _budgets(sampler, N_PLAYERS):
         of_v = _explain(sampler, solver, v, budget).values
         of_u = _explain(sampler, solver, u, budget).values
-        values = _explain(sampler, solver, combined, budget).values
-        assert_equal(values, 2 * of_v - 3 * of_u, f"2 v - 3 u, budget {budget},", atol)
+        assert_equal(
+            _explain(sampler, solver, combined, budget).values,
+            2 * of_v - 3 * of_u,
+            f"2 v - 3 u, budget {budget},",
+            atol,
+        )
 
 
 def check_pair_outputs(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
@@ -238,8 +249,13 @@ def _hybrid_game(n_rows: int) -> HybridGame:
 def _hybrid_run(sampler: Sampler, solver: Solver, n_rows: int) -> partial:
     """Return a call that explains such a game."""
     game = _hybrid_game(n_rows)
-    budget = 2 * _budgets(sampler, game.n_players)[-1]
-    return partial(explain_game, game, sampler=sampler, solver=solver, max_evals=budget)
+    return partial(
+        explain_game,
+        game,
+        sampler=sampler,
+        solver=solver,
+        max_evals=2 * _budgets(sampler, game.n_players)[-1],
+    )
 
 
 def _explain(
@@ -249,10 +265,9 @@ def _explain(
     max_evals: int | str,
     random_state: int = 0,
 ) -> ShapleyResult:
-    n_players = getattr(game, "n_players", N_PLAYERS)
     return shapley_values(
         game,
-        n_players=n_players,
+        n_players=getattr(game, "n_players", N_PLAYERS),
         sampler=sampler,
         solver=solver,
         max_evals=max_evals,
@@ -380,8 +395,13 @@ def check_unbiased(
     >>> check_unbiased(Antithetic(), PermutationMean())
     """
     for game in _games() if games is None else games:
-        budget = 3 * sampler.price(game.n_players, 1).least_evals + 2
-        error, _ = _errors(sampler, solver, game, budget, n_runs)
+        error, _ = _errors(
+            sampler,
+            solver,
+            game,
+            3 * sampler.price(game.n_players, 1).least_evals + 2,
+            n_runs,
+        )
         mean = error.mean(axis=0)
         spread = error.std(axis=0, ddof=1) / np.sqrt(n_runs)
         assert (np.abs(mean) <= z * spread + 1e-9).all(), (
@@ -489,5 +509,7 @@ def _errors(
         max_evals=max_evals,
     )
     return outcome.values[:, :, 0] - game.shapley_values, outcome.standard_errors[
-        :, :, 0
+        :,
+        :,
+        0,
     ]

@@ -7,7 +7,7 @@ compared. All checks take `rtol`, so that they have the same signature.
 
 from collections.abc import Callable, Container
 from copy import deepcopy
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -91,8 +91,12 @@ def check_reward_groups(reward: Reward, rtol: float = RTOL) -> None:
     players = _players(GROUPS)
     coalitions = all_coalitions(players.n_players)
     expected = _worths(reward, coalitions=coalitions[:, players.column_player])
-    worths = _worths(reward, coalitions=coalitions, groups=GROUPS)
-    assert_close(worths, expected, rtol, "a group and its columns")
+    assert_close(
+        _worths(reward, coalitions=coalitions, groups=GROUPS),
+        expected,
+        rtol,
+        "a group and its columns",
+    )
 
 
 def check_reward_outputs(reward: Reward, rtol: float = RTOL) -> None:
@@ -102,10 +106,9 @@ def check_reward_outputs(reward: Reward, rtol: float = RTOL) -> None:
         (1, np.ones(len(X), dtype=int)),
         ("predicted", _model(X).argmax(1)),
     ):
-        expected = np.take_along_axis(_worths(reward), columns[:, None, None], axis=2)
         assert_close(
             _worths(reward, output=output),
-            expected,
+            np.take_along_axis(_worths(reward), columns[:, None, None], axis=2),
             rtol,
             f"output={output!r}",
         )
@@ -114,8 +117,12 @@ def check_reward_outputs(reward: Reward, rtol: float = RTOL) -> None:
 def check_reward_order(reward: Reward, rtol: float = RTOL) -> None:
     """The order of the background rows, with their weights, does not matter."""
     order = np.array([3, 0, 4, 2, 1])
-    worths = _worths(reward, background=_background()[order], weights=WEIGHTS[order])
-    assert_close(worths, _worths(reward), rtol, "a background in another order")
+    assert_close(
+        _worths(reward, background=_background()[order], weights=WEIGHTS[order]),
+        _worths(reward),
+        rtol,
+        "a background in another order",
+    )
 
 
 def check_reward_instances(reward: Reward, rtol: float = RTOL) -> None:
@@ -141,8 +148,12 @@ def check_reward_refit(reward: Reward, rtol: float = RTOL) -> None:
         weights=np.full(3, 1 / 3),
     )
     _asked(again.game(_instances()))
-    worths = _asked(_fitted(again).game(_instances()))
-    assert_close(worths, _worths(reward), rtol, "after another fit")
+    assert_close(
+        _asked(_fitted(again).game(_instances())),
+        _worths(reward),
+        rtol,
+        "after another fit",
+    )
 
 
 def check_reward_costs(reward: Reward, rtol: float = RTOL) -> None:
@@ -167,7 +178,15 @@ def check_reward_refused(reward: Reward, rtol: float = RTOL) -> None:
     """A model that returns NaN, for all rows or for one, raises ModelOutputError."""
     X = _instances()
     X[2] = FLAW
-    for who, model in (("every row", _model_of_nan), ("an instance", _model_of_a_flaw)):
+    models = {
+        "every row": lambda X: np.full((len(X), OUTPUTS), np.nan),
+        "an instance": lambda X: np.where(
+            (np.asarray(X) == FLAW).all(axis=1, keepdims=True),
+            np.nan,
+            _model(X),
+        ),
+    }
+    for who, model in models.items():
         try:
             _worths(reward, X, model=model)
         except ModelOutputError:
@@ -184,10 +203,19 @@ def check_reward_explained(reward: Reward, rtol: float = RTOL) -> None:
     explainer = ShapleyExplainer(model, reward=reward, sampler="exact", groups=GROUPS)
     explainer.fit(background, **target, sample_weight=WEIGHTS.copy())
     result = explainer.explain(X).values
-    table = _worths(reward, X, background=_background(framed=True), groups=GROUPS)
-    for row, values in zip(result, table, strict=True):
-        expected = brute_force(partial(_looked_up, values), _players(GROUPS).n_players)
-        assert_close(row, expected, rtol, "an explanation and the values of its game")
+    # `all_coalitions` sorts by binary code.
+    bits = 2 ** np.arange(_players(GROUPS).n_players)
+    for row, worths in zip(
+        result,
+        _worths(reward, X, background=_background(framed=True), groups=GROUPS),
+        strict=True,
+    ):
+        assert_close(
+            row,
+            brute_force(lambda S, worths=worths: worths[S @ bits], len(bits)),
+            rtol,
+            "an explanation and the values of its game",
+        )
     assert dict(vars(reward)) == before, (
         "the explainer changed the reward that it was given"
     )
@@ -214,7 +242,7 @@ def _game_check(
                 check(fitted.game(_instances(framed)), rtol)
             except AssertionError as error:
                 error.add_note(
-                    f"with output={output!r}, groups={groups}, framed={framed}"
+                    f"with output={output!r}, groups={groups}, framed={framed}",
                 )
                 raise
 
@@ -222,14 +250,14 @@ def _game_check(
     return check_reward_game
 
 
+@dataclass(eq=False, repr=False)
 class FittedFunction(BaseEstimator):
     """Function of a table as an estimator; `fit` stores the mean target, which it adds.
 
     A table of fewer columns is filled with zeros. Clones call the same function.
     """
 
-    def __init__(self, function: Callable[[Any], np.ndarray]) -> None:
-        self.function = function
+    function: Callable[[Any], np.ndarray]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Store the mean target."""
@@ -289,18 +317,6 @@ def _model(X: Any) -> np.ndarray:
     )
 
 
-def _model_of_nan(X: Any) -> np.ndarray:
-    return np.full((len(X), OUTPUTS), np.nan)
-
-
-def _model_of_a_flaw(X: Any) -> np.ndarray:
-    return np.where(
-        (np.asarray(X) == FLAW).all(axis=1, keepdims=True),
-        np.nan,
-        _model(X),
-    )
-
-
 def _players(groups: dict | None) -> Players:
     return Players.from_groups(groups, NAMES, "check_reward")
 
@@ -318,8 +334,13 @@ def _fitted(
     background = _background() if background is None else background
     weights = WEIGHTS.copy() if weights is None else weights
     estimator, target = _model_for(reward, model, background)
-    response = Response(estimator, output=output, owner="check_reward")
-    return reward.fit(response, background, weights, _players(groups), *target.values())
+    return reward.fit(
+        Response(estimator, output=output, owner="check_reward"),
+        background,
+        weights,
+        _players(groups),
+        *target.values(),
+    )
 
 
 def _worths(
@@ -335,17 +356,14 @@ def _worths(
     )
 
 
-def _looked_up(values: np.ndarray, coalitions: np.ndarray) -> np.ndarray:
-    """Return the values of some coalitions, looked up in the values of all coalitions."""
-    # `all_coalitions` sorts by binary code.
-    return values[coalitions @ 2 ** np.arange(coalitions.shape[1])]
-
-
 def _asked(game: Game, coalitions: np.ndarray | None = None) -> np.ndarray:
     """Return the values of coalitions (by default all) for all rows, ``(r, m, k)``."""
     coalitions = all_coalitions(game.n_players) if coalitions is None else coalitions
-    everyone = np.repeat(coalitions[None], game.n_rows, axis=0)
-    return values_of(game, everyone, np.arange(game.n_rows))
+    return values_of(
+        game,
+        np.repeat(coalitions[None], game.n_rows, axis=0),
+        np.arange(game.n_rows),
+    )
 
 
 REWARD_CHECKS = checks_named("check_reward_", globals()) | {

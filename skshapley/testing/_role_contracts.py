@@ -62,7 +62,13 @@ def check_sampler_costs(sampler: Sampler) -> None:
             assert b > 1 or n_coalitions <= n * price.coalitions, (
                 f"{n} draws are {n_coalitions} coalitions, more than {price.coalitions} each"
             )
-            cost = _cost(design, b)
+            coalitions, instances, references = design.requested(2)
+            # The most expensive row counts, without duplicates.
+            keys = [instances[:, None], coalitions]
+            keys += [] if references is None else [references]
+            distinct = np.unique(np.concatenate(keys, axis=1, dtype=np.int64), axis=0)
+            q = b if references is None else references.shape[1]
+            cost = q * np.bincount(distinct[:, 0]).max()
             assert cost <= budget, (
                 f"of {budget} model rows (p={p}, b={b}), {cost} were spent"
             )
@@ -121,9 +127,8 @@ def check_sampler_prefix(sampler: Sampler) -> None:
     _tell_nothing(twice, rows, parts[0])
     parts.append(twice.ask(rows, second))
     for row in rows:
-        concatenated = np.concatenate([_part(part, row)[0] for part in parts])
         assert_equal(
-            concatenated,
+            np.concatenate([_part(part, row)[0] for part in parts]),
             _part(whole, row)[0],
             f"the design of row {row} by two requests",
         )
@@ -168,28 +173,26 @@ def started(
     b: int = 1,
 ) -> Sampler:
     # One generator per row, by its number: a row draws the same alone and with others.
-    rngs = [np.random.default_rng([5, row]) for row in range(r)]
-    return sampler.start(SamplerTask(p, rngs, n, np.full(b, 1 / b)))
+    return sampler.start(
+        SamplerTask(
+            p,
+            [np.random.default_rng([5, row]) for row in range(r)],
+            n,
+            np.full(b, 1 / b),
+        ),
+    )
 
 
 def _draws(sampler: Sampler, times: int) -> int:
-    least = sampler.price(N_PLAYERS, 1).least_evals
-    return sampler.afford(times * least, N_PLAYERS, 1).n_draws
+    return sampler.afford(
+        times * sampler.price(N_PLAYERS, 1).least_evals,
+        N_PLAYERS,
+        1,
+    ).n_draws
 
 
 def _tell_nothing(sampler: Sampler, rows: np.ndarray, design: Any) -> None:
     sampler.tell(rows, design, np.zeros((len(rows), design.coalitions.shape[1], 1)))
-
-
-def _cost(design: Any, b: int) -> int:
-    """Return the model rows of the most expensive row, without duplicates."""
-    coalitions, instances, references = design.requested(2)
-    q = b if references is None else references.shape[1]
-    keys = [instances[:, None], coalitions] + (
-        [] if references is None else [references]
-    )
-    distinct = np.unique(np.concatenate(keys, axis=1, dtype=np.int64), axis=0)
-    return q * np.bincount(distinct[:, 0]).max()
 
 
 def _part(design: Any, row) -> tuple[np.ndarray, np.ndarray | None]:
@@ -247,8 +250,7 @@ def check_solver_result(sampler: Sampler, solver: Solver) -> None:
     for design, values in _designs(sampler, 1, 1):
         running.update(np.arange(N_ROWS), design, values)
         once = running.result()
-        again = running.result()
-        _assert_same(again, once, "asked again, result")
+        _assert_same(running.result(), once, "asked again, result")
         assert once.values.shape == (N_ROWS, SOLVER_PLAYERS, 2)
         assert np.isfinite(once.values).all(), "values are not finite"
         if once.standard_errors is not None:
@@ -263,7 +265,7 @@ def check_solver_rows(sampler: Sampler, solver: Solver) -> None:
     ends = _ends()
     for row in range(N_ROWS):
         alone = clone(solver).start(
-            SolverTask(SOLVER_PLAYERS, ends[0][[row]], ends[1][[row]])
+            SolverTask(SOLVER_PLAYERS, ends[0][[row]], ends[1][[row]]),
         )
         for design, values in designs:
             alone.update(
@@ -271,8 +273,11 @@ def check_solver_rows(sampler: Sampler, solver: Solver) -> None:
                 _of_rows(design, np.array([row])),
                 values[[row]],
             )
-        expected = (None if part is None else part[[row]] for part in together)
-        _assert_same(alone.result(), expected, f"instance {row} alone")
+        _assert_same(
+            alone.result(),
+            (None if part is None else part[[row]] for part in together),
+            f"instance {row} alone",
+        )
 
 
 def check_solver_some_rows(sampler: Sampler, solver: Solver) -> None:
@@ -303,8 +308,7 @@ def check_solver_merging(sampler: Sampler, solver: Solver, atol: float = 1e-9) -
     parts = _designs(sampler, 1, 1)
     whole = _designs(sampler, 2)
     in_parts = _solved(clone(solver), parts)
-    at_once = _solved(clone(solver), whole)
-    _assert_same(in_parts, at_once, "two designs", atol)
+    _assert_same(in_parts, _solved(clone(solver), whole), "two designs", atol)
 
 
 def check_solver_symmetry(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
@@ -312,8 +316,10 @@ def check_solver_symmetry(sampler: Sampler, solver: Solver, atol: float = 1e-9) 
     order = np.array([3, 0, 4, 2, 1])
     designs = _designs(sampler, 1)
     plain = _solved(clone(solver), designs)
-    relabelled = [_relabelled(design, values, order) for design, values in designs]
-    swapped = _solved(clone(solver), relabelled)
+    swapped = _solved(
+        clone(solver),
+        [_relabelled(design, values, order) for design, values in designs],
+    )
     expected = [None if part is None else part[:, order] for part in plain[:3]]
     _assert_same(swapped, [*expected, plain.additive], "relabelled players", atol)
 
@@ -329,11 +335,10 @@ def _relabelled(
         # the position of a coalition determines the player of its marginal contribution
         place = np.arange(values.shape[1]).reshape(-1, len(order), 2)[:, order].ravel()
         values = values[:, place]
-        weights = None if design.weights is None else design.weights[:, :, order]
         design = replace(
             design,
             coalitions=design.coalitions[:, place],
-            weights=weights,
+            weights=None if design.weights is None else design.weights[:, :, order],
         )
     for name, value in vars(design).items():
         if name in ("permutations", "players"):
@@ -384,7 +389,7 @@ def _designs(sampler: Sampler, *halves) -> list[tuple[Any, np.ndarray]]:
             [
                 _values(row, row_coalitions)
                 for row, row_coalitions in enumerate(coalitions)
-            ]
+            ],
         )
         sampler.tell(rows, design, values)
         pairs.append((design, values))

@@ -65,8 +65,12 @@ def check_way_alone(explainer: Any, X: Any) -> None:
         position = [list(names).index(name) for name in alone.feature_names]
         expected = together.values[row][position]
         # Learned values are sums over training rows, whose order may vary.
-        rounding = ROUNDING * np.abs(together.values).max()
-        assert_equal(alone.values[0], expected, f"row {row} alone", rounding)
+        assert_equal(
+            alone.values[0],
+            expected,
+            f"row {row} alone",
+            ROUNDING * np.abs(together.values).max(),
+        )
 
 
 def check_way_state(explainer: Any, X: Any) -> None:

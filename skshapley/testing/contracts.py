@@ -106,12 +106,12 @@ def parametrize_contract(
         parts["game"] = game
     if not parts:
         raise TypeError(
-            f"{OWNER} needs a sampler, a solver, a reward or a game; got none of them."
+            f"{OWNER} needs a sampler, a solver, a reward or a game; got none of them.",
         )
     if "solver" in parts and "sampler" not in parts:
         raise TypeError(
             f"{OWNER} got solver={parts['solver']!r} without a sampler for its "
-            "designs: pass sampler=."
+            "designs: pass sampler=.",
         )
 
     # A callable is called by the first test, so that collecting tests fits no model.
@@ -137,28 +137,19 @@ def parametrize_contract(
         ("skip", skip, pytest.mark.skip),
         ("exempt", exempt, expected),
     ):
-        _check_reasons(why, parameter, list(cases))
+        if why is not None and not isinstance(why, Mapping):
+            raise ValueError(
+                f"{OWNER} takes {parameter} as a dict {{id: reason}}; got {why!r}.",
+            )
+        unknown = sorted(set(why or ()) - set(cases))
+        if unknown:
+            raise ValueError(
+                f"{OWNER} got {parameter} for {unknown}, which it does not check here: "
+                f"choose among {list(cases)}.",
+            )
         marks |= {name: mark(reason=reason) for name, reason in (why or {}).items()}
     parameters = [
         pytest.param(check, id=name, marks=marks.get(name, ()))
         for name, check in cases.items()
     ]
     return pytest.mark.parametrize("check", parameters)
-
-
-def _check_reasons(
-    given: Mapping[str, str] | None,
-    parameter: str,
-    cases: list[str],
-) -> None:
-    """Raise an error unless reasons are a dict of known checks."""
-    if given is not None and not isinstance(given, Mapping):
-        raise ValueError(
-            f"{OWNER} takes {parameter} as a dict {{id: reason}}; got {given!r}."
-        )
-    unknown = sorted(set(given or ()) - set(cases))
-    if unknown:
-        raise ValueError(
-            f"{OWNER} got {parameter} for {unknown}, which it does not check here: "
-            f"choose among {cases}."
-        )

@@ -57,7 +57,7 @@ def brute_force(reward: Callable, n_players: int) -> np.ndarray:
     # Equal to |S|! (p - |S| - 1)!/p!, and the binomial is a whole number without
     # rounding.
     weight = np.array(
-        [1 / (n_players * comb(n_players - 1, s)) for s in range(n_players)]
+        [1 / (n_players * comb(n_players - 1, s)) for s in range(n_players)],
     )
     values = []
     for player in range(n_players):
@@ -66,7 +66,7 @@ def brute_force(reward: Callable, n_players: int) -> np.ndarray:
         # not searched for.
         joins = worth[without + 2**player] - worth[without]
         values.append(
-            np.tensordot(weight[coalitions[without].sum(axis=1)], joins, axes=1)
+            np.tensordot(weight[coalitions[without].sum(axis=1)], joins, axes=1),
         )
     return np.array(values)
 
@@ -254,7 +254,7 @@ class WeightedVotingGame(CooperativeGame):
     def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return 1 if the quota is reached, else 0."""
         return (np.where(coalitions, self.votes, 0).sum(axis=1) >= self.quota).astype(
-            np.float64
+            np.float64,
         )
 
     @cached_property
@@ -296,7 +296,7 @@ class _SetGame(CooperativeGame):
         """Return how many members of each set are not in each coalition, ``(m, t)``."""
         # whole numbers below 2^24 are exact in float32, in any order of summation
         return self._sizes - coalitions.astype(np.float32) @ self._sets.T.astype(
-            np.float32
+            np.float32,
         )
 
     def _shared(self, numbers: np.ndarray) -> np.ndarray:
@@ -377,8 +377,11 @@ class FourierGame(_SetGame):
 
     def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the sums of the signed coefficients."""
-        even = self._absent(coalitions) % 2 == 0
-        return np.where(even, self._numbers, -self._numbers).sum(axis=1)
+        return np.where(
+            self._absent(coalitions) % 2 == 0,
+            self._numbers,
+            -self._numbers,
+        ).sum(axis=1)
 
     @property
     def shapley_values(self) -> np.ndarray:
@@ -531,9 +534,8 @@ class HybridGame(Game):
             )
         else:
             weights = np.full(references.shape[2], 1 / references.shape[2])
-        present = coalitions[:, :, None, :]
         hybrid = np.where(
-            present,
+            coalitions[:, :, None, :],
             self.X[rows][:, None, None, :],
             self.background[references],
         )
@@ -573,14 +575,11 @@ class HybridGame(Game):
 
 def brute_force_rows(game: Game) -> np.ndarray:
     """Return the Shapley values of each row of a game by `brute_force`, ``(r, p, k)``."""
-
-    def of_row(row: int) -> np.ndarray:
-        return brute_force(
-            lambda few: game(few[None], np.array([row]))[0],
-            game.n_players,
-        )
-
-    return np.array([of_row(row) for row in range(game.n_rows)])
+    functions = (
+        lambda coalitions, row=row: game(coalitions[None], np.array([row]))[0]
+        for row in range(game.n_rows)
+    )
+    return np.array([brute_force(function, game.n_players) for function in functions])
 
 
 def as_instances(game: Any, n: int = 1) -> HybridGame:
@@ -593,9 +592,9 @@ def as_instances(game: Any, n: int = 1) -> HybridGame:
     n : int, default=1
         Number of rows.
     """
-    function = partial(_of_rows, game)  # picklable, for workers
+    # picklable, for workers
     return HybridGame(
-        function,
+        partial(_of_rows, game),
         np.ones((n, game.n_players)),
         np.zeros((1, game.n_players)),
     )
