@@ -271,9 +271,15 @@ class ClosedForm(Portable, ABC):
         single = self.combined(np.eye(self.n_outputs))
         single.set_index(self.index, self.levels)
         players = (self.column_player_, self.n_players_, self.n_jobs_)
-        against = (take_rows(self.background_, [row]) for row in rows)
         return np.stack(
-            [single.fit(row, None, *players).attributions(X) for row in against],
+            [
+                single.fit(
+                    take_rows(self.background_, [row]),
+                    None,
+                    *players,
+                ).attributions(X)
+                for row in rows
+            ],
             axis=1,
         )
 
@@ -333,7 +339,7 @@ def as_matrix(X: Any) -> Any:
         raise ValueError(
             f"Exact values from a formula need finite numbers; got {value} in row "
             f"{wrong.row[place]}, column {wrong.col[place]} of its table: impute it, "
-            "or leave the row out.",
+            "or leave the row out."
         )
     return matrix
 

@@ -69,10 +69,9 @@ class TermsCurve(ClosedForm):
     def combined(self, matrix: Any, constant: Any = 0.0) -> Self:
         """Return linear combinations of the outputs."""
         form = copy(self)
-        terms = self.terms.combined(np.eye(self.terms.n_outputs))
         TermsCurve.__init__(
             form,
-            terms,
+            self.terms.combined(np.eye(self.terms.n_outputs)),
             self.outputs @ matrix,
             self.constant @ matrix + constant,
         )
@@ -92,8 +91,12 @@ class TermsCurve(ClosedForm):
         return values.reshape(*sums.shape[:-1], self.n_outputs)
 
     def _fit_terms(self) -> None:
-        players = (self.column_player_, self.n_players_)
-        self.terms.fit(self.background_, self.weights_, *players)
+        self.terms.fit(
+            self.background_,
+            self.weights_,
+            self.column_player_,
+            self.n_players_,
+        )
         self.scores_ = self.terms.predict(self.background_)
 
 
@@ -127,8 +130,12 @@ class LinearCurve(TermsCurve):
 
     def of_columns(self, matrix: Any, shift: Any) -> Self:
         """Return the same response of the columns X in ``X @ matrix + shift``."""
-        intercept = self.intercept + shift @ self.coef
-        return type(self)(matrix @ self.coef, intercept, self.outputs, self.constant)
+        return type(self)(
+            matrix @ self.coef,
+            self.intercept + shift @ self.coef,
+            self.outputs,
+            self.constant,
+        )
 
 
 class Exponential(LinearCurve, ProductForm):
@@ -250,7 +257,7 @@ class Logistic(LinearCurve):
             [
                 self.weights_ @ self._single(steps, slice(None))
                 for steps in self._steps(X)
-            ],
+            ]
         )
         return means[:, :, None] * self.outputs
 
@@ -343,7 +350,7 @@ class Curve(TermsCurve):
     def _fit(self) -> NDArray[np.float64]:
         if self.n_players_ > MOST_CURVED:
             raise UnreadableModelError(
-                f"All coalitions of {self.n_players_} players are too many",
+                f"All coalitions of {self.n_players_} players are too many"
             )
         self._fit_terms()
         self.steps_ = self.terms.attributions(self.background_)
@@ -352,7 +359,7 @@ class Curve(TermsCurve):
     def _games(self, steps: Any, rows: Any) -> NDArray[np.float64]:
         """Return the games ``(q, 2 ** p, k)`` of one row against background rows."""
         return self._curve_of(
-            sums_of_coalitions(self.scores_[rows], steps - self.steps_[rows]),
+            sums_of_coalitions(self.scores_[rows], steps - self.steps_[rows])
         )
 
     def _means(self, X: Any) -> Iterator[Any]:

@@ -96,8 +96,10 @@ class LinearTerms(ClosedForm):
         columns = k * self.column_player_[:, None] + np.arange(k)
         # Row j of the CSR array has the k entries of column j, so row pointers are
         # multiples of k.
-        owned = self.coef.ravel(), columns.ravel(), k * np.arange(d + 1)
-        self.owned_ = sparse.csr_array(owned, shape=(d, self.n_players_ * k))
+        self.owned_ = sparse.csr_array(
+            (self.coef.ravel(), columns.ravel(), k * np.arange(d + 1)),
+            shape=(d, self.n_players_ * k),
+        )
         return base_values
 
     def predict(self, X: Any) -> NDArray[np.float64]:

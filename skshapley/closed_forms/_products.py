@@ -185,8 +185,16 @@ class ProductForm(ClosedForm):
         result = np.zeros((len(X), *shape, self.n_outputs))
         for rows, refs, terms, A, B in self._blocks(X):
             # (p, r', T') or (p, p, r', T'): the mean over references first
-            over_references = partial(np.einsum, "b,rbt->rt", self.weights_[refs])
-            mean = np.moveaxis(shares(A, B, nodes, over_references), -2, 0)
+            mean = np.moveaxis(
+                shares(
+                    A,
+                    B,
+                    nodes,
+                    partial(np.einsum, "b,rbt->rt", self.weights_[refs]),
+                ),
+                -2,
+                0,
+            )
             for output, factors in enumerate(self._weights_of_terms[terms].T):
                 # Sums along each line; the rounding of a matrix product depends on
                 # other lines.
@@ -275,12 +283,11 @@ class ProductKernels(ProductForm):
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "ProductKernels":
         """Return linear combinations of the outputs."""
-        base = self.constant @ matrix + constant
         return ProductKernels(
             self.centres,
             self.scale,
             self.coef @ matrix,
-            base,
+            self.constant @ matrix + constant,
             self.power,
         )
 

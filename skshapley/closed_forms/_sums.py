@@ -67,8 +67,11 @@ def view_by(function: Callable[..., Any], source: Any, width: int, *args: Any) -
     -------
     view : View
     """
-    transformer = FunctionTransformer(partial(function, *args))
-    return View(np.asarray(source), width, (transformer,))
+    return View(
+        np.asarray(source),
+        width,
+        (FunctionTransformer(partial(function, *args)),),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +105,7 @@ class Part:
         if len(column_player) != self.view.width:
             raise UnreadableModelError(
                 f"A part of the model was fitted on {self.view.width} columns, and the "
-                f"background has {len(column_player)}",
+                f"background has {len(column_player)}"
             )
         return column_player[self.view.source]
 
@@ -248,8 +251,11 @@ def _merged(parts: Any) -> list[Part]:
     ensembles: dict[tuple, list[Part]] = {}
     for part in parts:
         form, view = part.form, part.view
-        transformed = view is not None and view.steps
-        if transformed or not isinstance(form, Trees) or form.trees.encode is not None:
+        if (
+            (view is not None and view.steps)
+            or not isinstance(form, Trees)
+            or form.trees.encode is not None
+        ):
             single.append(part)
             continue
         trees = form.trees

@@ -85,7 +85,7 @@ def _waves_for(start, steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         raise ValueError(
             f"The log-odds of a row are sums of up to {reach:.3g}, too large for an "
             'exact probability: choose response_method="log_odds", or leave the row '
-            "out.",
+            "out."
         )
     return waves(reach)
 
@@ -233,7 +233,7 @@ def _terms(start, steps, frequencies, shares) -> tuple[NDArray[np.complex128], A
     factors = _powers(steps.T, frequencies).reshape(steps.shape[1], 1, -1)
     first = shares[:, None] * _powers(start, frequencies)
     return factors, lambda product: (product.reshape(first.shape) * first).imag.sum(
-        axis=0,
+        axis=0
     )
 
 

@@ -220,13 +220,23 @@ def _read_tree(root, columns, scale, n_outputs) -> dict[str, Any]:
 def _nodes(node, columns, n_outputs) -> list[tuple]:
     """Return a node and those below: distances of the children, question, value and weight."""
     if "split" not in node:
-        value = np.reshape(node["value"], n_outputs)
-        return [(0, 0, (-1, 0.0, False, -1), value, node["weight"])]
+        return [
+            (
+                0,
+                0,
+                (-1, 0.0, False, -1),
+                np.reshape(node["value"], n_outputs),
+                node["weight"],
+            ),
+        ]
     left, right = (_nodes(node[side], columns, n_outputs) for side in ("left", "right"))
     # CatBoost stores weights of leaves only.
     weight = left[0][-1] + right[0][-1]
-    question = columns.asked(node["split"])
-    return [(1, 1 + len(left), question, np.zeros(n_outputs), weight), *left, *right]
+    return [
+        (1, 1 + len(left), columns.asked(node["split"]), np.zeros(n_outputs), weight),
+        *left,
+        *right,
+    ]
 
 
 def _encoder(dump, columns) -> partial:
@@ -251,7 +261,7 @@ def _encoder(dump, columns) -> partial:
                     ],
                     "leaf_values": [0, 1],
                     "leaf_weights": [1, 1],
-                },
+                }
             )
             owner.append(feature["flat_feature_index"])
     lookup = None
@@ -264,8 +274,13 @@ def _encoder(dump, columns) -> partial:
             path = Path(folder) / "model.json"
             path.write_text(json.dumps(dump), encoding="utf-8")
             lookup = CatBoost().load_model(str(path), format="json")
-    numbers = [feature["flat_feature_index"] for feature in numeric]
-    return partial(_encode, columns.n, numbers, lookup, np.array(owner))
+    return partial(
+        _encode,
+        columns.n,
+        [feature["flat_feature_index"] for feature in numeric],
+        lookup,
+        np.array(owner),
+    )
 
 
 def _encode(n, numbers, lookup, owner, X) -> NDArray[np.float64]:

@@ -44,7 +44,7 @@ def read_hist_gradient_boosting(model) -> TreeEnsemble:
 
         raise UnreadableModelError(
             f"{type(model).__name__} of scikit-learn {sklearn.__version__} stores its "
-            f"trees in an unknown format ({error})",
+            f"trees in an unknown format ({error})"
         ) from error
 
 
@@ -54,7 +54,7 @@ def _read(model) -> TreeEnsemble:
         # The encoder puts the categorical columns first.
         categorical = model.is_categorical_
         columns = np.concatenate(
-            [np.flatnonzero(categorical), np.flatnonzero(~categorical)],
+            [np.flatnonzero(categorical), np.flatnonzero(~categorical)]
         )
     trees = [
         _read_tree(predictor, columns) | {"output": k}
@@ -97,7 +97,7 @@ def _read_tree(predictor, columns) -> dict[str, Any]:
         words = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]].astype("<u4")
         categories[node] = (
             np.flatnonzero(
-                np.unpackbits(words.view(np.uint8), bitorder="little"),
+                np.unpackbits(words.view(np.uint8), bitorder="little")
             ).tolist(),
             True,
         )

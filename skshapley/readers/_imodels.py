@@ -70,7 +70,7 @@ def _of_rules(model: Any, method: Any, ask: Ask) -> list[Part]:
     parts = [Part(terms, view_by(_winsorized, np.arange(d), d, model))]
     if chains:
         parts.append(
-            Part(Trees(of_estimator(model, chains, 1, single_precision=False))),
+            Part(Trees(of_estimator(model, chains, 1, single_precision=False)))
         )
     return parts
 

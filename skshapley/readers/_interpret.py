@@ -25,7 +25,7 @@ from skshapley.readers._sklearn_sums import wrapper_of
 # (link, response) -> the curve of a sum of terms of one feature each
 CURVES: dict[tuple[str, str], Callable[[Any, float], ClosedForm]] = {
     ("logit", "predict_proba"): lambda coef, constant: probability(
-        LinearTerms(coef[:, None], [constant]),
+        LinearTerms(coef[:, None], [constant])
     ),
     ("log", "predict"): Exponential,
 }
@@ -66,7 +66,7 @@ def _terms(machine: Any, X: Any) -> NDArray[np.float64]:
     return machine.eval_terms(
         X
         if is_frame(X)
-        else pd.DataFrame(np.asarray(X), columns=list(machine.feature_names_in_)),
+        else pd.DataFrame(np.asarray(X), columns=list(machine.feature_names_in_))
     )
 
 
@@ -76,12 +76,13 @@ def read_machine(model: Any, method: str, ask: Ask) -> Form:
     several = n_classes > 2
     scale = "decision_function"  # the response that is a sum of tables
     if not several:
-        score = "log" if model.link_ == "log" else "predict"
-        scale = "log_odds" if n_classes else score
+        scale = (
+            "log_odds" if n_classes else ("log" if model.link_ == "log" else "predict")
+        )
     width = max(map(len, model.term_features_))
     if width > 2:
         raise UnreadableModelError(
-            f"{type(model).__name__} has terms of three features",
+            f"{type(model).__name__} has terms of three features"
         )
     if several and method == "predict_proba":
         scores = ask(model, scale)
@@ -115,13 +116,17 @@ def read_machine(model: Any, method: str, ask: Ask) -> Form:
         ([keys.index(key) for key in term], scores if several else scores[..., None])
         for term, scores in zip(terms, model.term_scores_, strict=True)
     ]
-    view = view_by(
-        _codes,
-        [feature for _, feature in keys],
-        len(model.bins_),
-        _coding(model, keys),
-    )
-    return [Part(Tables(tables, np.reshape(model.intercept_, -1)), view)]
+    return [
+        Part(
+            Tables(tables, np.reshape(model.intercept_, -1)),
+            view_by(
+                _codes,
+                [feature for _, feature in keys],
+                len(model.bins_),
+                _coding(model, keys),
+            ),
+        ),
+    ]
 
 
 READERS: dict[str, Reader] = {

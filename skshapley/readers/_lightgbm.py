@@ -134,7 +134,7 @@ def read_linear_leaves(
             and (_numbers(fields, "decision_type") >> 2 == _NAN_MISSING).any()
         ):
             raise UnreadableModelError(
-                "A LightGBM model with linear_tree=True was fitted with missing values",
+                "A LightGBM model with linear_tree=True was fitted with missing values"
             )
         # Leaves are the last nodes of a tree, in LightGBM's order.
         leaves = np.repeat(np.arange(end - len(counts), end), counts)
@@ -238,7 +238,7 @@ def _listed(block, split) -> list[int]:
     # Bit i of the 32-bit words, lowest first, is category i of the set.
     words = np.array(block["cat_threshold"].split()[first:last], dtype="<u4")
     return np.flatnonzero(
-        np.unpackbits(words.view(np.uint8), bitorder="little"),
+        np.unpackbits(words.view(np.uint8), bitorder="little")
     ).tolist()
 
 

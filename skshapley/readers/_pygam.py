@@ -59,7 +59,7 @@ def read_gam(model: Any, method: str, ask: Ask) -> list[Part]:
         link = "IdentityLink"
     if scaled or link not in CURVES or (joint and link != "IdentityLink"):
         raise UnreadableModelError(
-            f"{type(model).__name__} has a link or a term without closed form",
+            f"{type(model).__name__} has a link or a term without closed form"
         )
     constant = float(model.coef_[-1]) if model.terms[-1].isintercept else 0.0
     source = [model.terms[place].feature for place in terms]

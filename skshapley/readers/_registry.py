@@ -91,7 +91,7 @@ def read_model(model: Any, method: Any) -> ClosedForm:
     reader = _reader_of(model, method)
     if reader is None:
         raise UnreadableModelError(
-            f"{type(model).__name__}.{method} has no closed form here",
+            f"{type(model).__name__}.{method} has no closed form here"
         )
     form = reader(model, method, read_model)
     return Sum(form) if isinstance(form, list) else form
@@ -123,7 +123,7 @@ def _reader_of(model: Any, method: Any) -> Reader | None:
                 # classes of the library itself may override each other
                 if derived.__module__.partition(".")[0] != library:
                     raise UnreadableModelError(
-                        f"{derived.__name__} overrides {response} of {kind.__name__}",
+                        f"{derived.__name__} overrides {response} of {kind.__name__}"
                     )
             return reader
         overrides += [

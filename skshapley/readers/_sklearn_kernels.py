@@ -22,7 +22,7 @@ def _check_kernel(model: Any, kernels: Any) -> None:
     if not isinstance(model.kernel, str) or model.kernel not in kernels:
         raise UnreadableModelError(
             f"The kernel {model.kernel!r} of {type(model).__name__} is not known to be "
-            "a product over columns",
+            "a product over columns"
         )
 
 
@@ -31,7 +31,7 @@ def _dense(matrix: Any) -> NDArray[np.float64]:
         if matrix.shape[1] > MOST_SPARSE_COLUMNS:
             raise UnreadableModelError(
                 f"With {matrix.shape[1]} sparse columns, the model costs less than its "
-                "closed form",
+                "closed form"
             )
         matrix = matrix.toarray()
     return np.asarray(matrix, dtype=np.float64)
@@ -85,10 +85,9 @@ def _of_ridge(model: Any, method: str, ask: Ask) -> Form:
     # The default of scikit-learn's pairwise kernels for gamma=None.
     gamma = 1 / centres.shape[1] if model.gamma is None else model.gamma
     coef = np.asarray(model.dual_coef_).reshape(len(centres), -1)
-    scale = np.full(centres.shape[1], gamma)
     return ProductKernels(
         centres,
-        scale,
+        np.full(centres.shape[1], gamma),
         coef,
         np.zeros(coef.shape[1]),
         POWERS[model.kernel],
@@ -177,7 +176,7 @@ def _terms_of(kernel: Any, d: int) -> list[Term]:
         if len(terms) == len(products):
             return terms
     raise UnreadableModelError(
-        f"The kernel {kernel} is not known to be a sum of products over columns",
+        f"The kernel {kernel} is not known to be a sum of products over columns"
     )
 
 

@@ -137,8 +137,11 @@ def _of_glm(model: Any, method: str, ask: Ask) -> Form:
 def _of_detector(model: Any, method: str, ask: Ask) -> Form:
     check_method(model, method, ["decision_function", "score_samples"], "score_samples")
     coef = coefficients(model)
-    offset = np.asarray(model.offset_, dtype=np.float64)
-    shift = -offset if method == "decision_function" else 0.0
+    shift = (
+        -np.asarray(model.offset_, dtype=np.float64)
+        if method == "decision_function"
+        else 0.0
+    )
     return LinearTerms(coef, np.broadcast_to(shift, coef.shape[1]))
 
 
@@ -232,8 +235,12 @@ def _of_quadratic(model: Any, method: str, ask: Ask) -> Form:
         coef.append(np.concatenate([factor * precision[first, second], pull]))
         constant.append(-0.5 * ((mean - centre) @ pull + np.log(scaling).sum()))
     scores = Monomials(powers, np.stack(coef, axis=1), constant + np.log(model.priors_))
-    form = scores.combined([[-1.0], [1.0]]) if two else scores
-    return [Part(form, view_by(_powers, np.arange(d), d, centre, 1))]
+    return [
+        Part(
+            scores.combined([[-1.0], [1.0]]) if two else scores,
+            view_by(_powers, np.arange(d), d, centre, 1),
+        ),
+    ]
 
 
 READERS: dict[str, Reader] = {

@@ -88,7 +88,7 @@ def of_pipeline(pipeline: Any, method: str, ask: Ask) -> Form:
     width = getattr(pipeline, "n_features_in_", None)
     if width is None:  # the first step belongs to another library
         raise UnreadableModelError(
-            f"{type(transformers[0][1]).__name__} has no n_features_in_",
+            f"{type(transformers[0][1]).__name__} has no n_features_in_"
         )
     return _behind(transformers, ask(final, method), width)
 
@@ -102,7 +102,7 @@ def _behind(steps: list[tuple[str, Any]], last: ClosedForm, width: int) -> list[
             line = _scaled(steps[place:], last)
             if step.powers_.max() > MOST_DEGREE:
                 raise UnreadableModelError(
-                    f"Polynomial features are read up to degree {MOST_DEGREE}",
+                    f"Polynomial features are read up to degree {MOST_DEGREE}"
                 )
             last = Monomials(step.powers_, line.coef, line.intercept)
             break
@@ -125,9 +125,8 @@ def _behind(steps: list[tuple[str, Any]], last: ClosedForm, width: int) -> list[
 def _is_map(transformer: Any, names: set[str] = AFFINE) -> bool:
     """Return whether scikit-learn has a transformer of these names, without clipping."""
     kind = type(transformer)
-    from_sklearn = kind.__module__.startswith("sklearn.")
     return (
-        from_sklearn
+        kind.__module__.startswith("sklearn.")
         and kind.__name__ in names
         and not getattr(transformer, "clip", False)
     )
@@ -150,7 +149,7 @@ def _scaled(steps: list[tuple[str, Any]], form: ClosedForm) -> LinearTerms:
     if not isinstance(form, LinearTerms) or not all(map(_is_map, scalers)):
         name = type(first).__name__
         raise UnreadableModelError(
-            f"{name} can be read only before scalers and a linear model",
+            f"{name} can be read only before scalers and a linear model"
         )
     # Two points fix an affine function of each column: the shift at 0 and the slope up
     # to 1.
@@ -236,10 +235,14 @@ def _of_bagging(model: Any, method: str, ask: Ask) -> Form:
         if classify and len(member.classes_) != len(model.classes_):
             raise UnreadableModelError(
                 f"A member of {type(model).__name__} saw {len(member.classes_)} of"
-                f" {len(model.classes_)} classes",
+                f" {len(model.classes_)} classes"
             )
-        view = View(np.asarray(columns), model.n_features_in_)
-        parts.append(Part(form.combined(share * np.eye(form.n_outputs)), view))
+        parts.append(
+            Part(
+                form.combined(share * np.eye(form.n_outputs)),
+                View(np.asarray(columns), model.n_features_in_),
+            )
+        )
     return parts
 
 
@@ -275,7 +278,7 @@ def _of_calibrated(model: Any, method: str, ask: Ask) -> Form:
             form = Curve(scores, calibrated.predict_proba, share * np.eye(n_classes))
         if form is None:
             raise UnreadableModelError(
-                f"{type(model).__name__} calibrates decision values with interactions",
+                f"{type(model).__name__} calibrates decision values with interactions"
             )
         parts.append(Part(form))
     return parts
@@ -333,7 +336,7 @@ def _of_chain(model: Any, method: str, ask: Ask) -> Form:
     for form in _members(model, response, ask):
         if not isinstance(form, LinearTerms):
             raise UnreadableModelError(
-                f"{type(model).__name__} chains models that are not linear",
+                f"{type(model).__name__} chains models that are not linear"
             )
         # Later models are linear in earlier ones, so substitution makes them linear in
         # the columns.
@@ -408,7 +411,7 @@ def _inverse(
     none = name == "FunctionTransformer" and transformer.inverse_func is None
     if not (none or _is_map(transformer)):
         raise UnreadableModelError(
-            f"The target is transformed by {name}, and its inverse may not be affine",
+            f"The target is transformed by {name}, and its inverse may not be affine"
         )
     # An affine map is known from its values at the origin and on the axes.
     constant = transformer.inverse_transform(np.zeros((1, k)))

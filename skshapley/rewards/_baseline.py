@@ -87,13 +87,13 @@ class BaselineReward(InterventionalReward):
             row = as_rows_of(dict(row), background, "BaselineReward")
         elif not is_frame(row):
             row = np.atleast_2d(
-                row.toarray() if sparse.issparse(row) else np.asarray(row),
+                row.toarray() if sparse.issparse(row) else np.asarray(row)
             )
             row = type(background)(row) if sparse.issparse(background) else row
         if row.shape[0] != 1 or row.shape[1] != background.shape[1]:
             raise ValueError(
                 f"BaselineReward got a baseline of shape {row.shape}: pass one row "
-                f"with the {background.shape[1]} columns of the background, or None.",
+                f"with the {background.shape[1]} columns of the background, or None."
             )
         return check_columns(row, background, "BaselineReward")
 
@@ -104,7 +104,7 @@ def _typical_row(background, weights) -> Any:
         return type(background)(np.atleast_2d(background.T @ weights))
     frame = as_pandas(background)
     row = pd.DataFrame(
-        {name: _typical(column, weights) for name, column in frame.items()},
+        {name: _typical(column, weights) for name, column in frame.items()}
     )
     if isinstance(background, pd.DataFrame):
         return row
@@ -128,7 +128,7 @@ def _typical_row(background, weights) -> Any:
 
 def _is_number(column) -> bool:
     return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(
-        column,
+        column
     )
 
 
@@ -138,7 +138,7 @@ def _typical(column, weights) -> pd.Series:
     if _is_number(column):
         values = column[present].to_numpy(np.float64)
         return pd.Series(
-            [np.average(values, weights=weights[present]) if present.any() else np.nan],
+            [np.average(values, weights=weights[present]) if present.any() else np.nan]
         )
     # Codes instead of values, since values may be of types that cannot be sorted.
     codes = codes_of(column)

@@ -97,11 +97,10 @@ class TransportGame(InterventionalGame):
             return None
         full = part.left(self.instances.full, part.function(self._pool.given))
         empty = part.left(self._empty, part.function(self._pool.scores))
-        v_empty = part.left(self._mean_empty, part.mean)
         game = RemainderGame(
             self.shared,
             empty,
-            v_empty,
+            part.left(self._mean_empty, part.mean),
             self.instances._replace(full=full),
             self.row_order,
         )
@@ -188,7 +187,7 @@ class _TransportReward(NumericReward):
         if len(standard) == 1:
             raise ValueError(
                 f"{type(self).__name__} learns correlations from the background, and "
-                "got 1 sample: pass the training table, or choose another reward.",
+                "got 1 sample: pass the training table, or choose another reward."
             )
         self.n_factors_, shrinkage = chosen_factors(standard, self.weights_)
         if self.n_factors_ == 0:
@@ -341,7 +340,7 @@ class ConditionalReward(_TransportReward):
             raise ValueError(
                 "ConditionalReward got a covariance of shape "
                 f"{np.shape(self.covariance)} for {d} columns: pass one of shape "
-                f"({d}, {d}), in the order of the columns.",
+                f"({d}, {d}), in the order of the columns."
             )
         # The scale of the given matrix, which may come from other rows than the
         # background.
@@ -508,7 +507,7 @@ class CausalReward(ConditionalReward):
         if players.n_players > len(groups):
             raise ValueError(
                 f"CausalReward got components {self.components!r}: name each of the "
-                f"columns {names} once.",
+                f"columns {names} once."
             )
         components = tuple(
             (players.names == name)[players.column_player] for name in groups
@@ -517,7 +516,7 @@ class CausalReward(ConditionalReward):
         if flags.shape not in ((), (len(groups),)):
             raise ValueError(
                 f"CausalReward got confounded={self.confounded!r} for {len(groups)} "
-                "components: pass one flag for each, or a single one.",
+                "components: pass one flag for each, or a single one."
             )
         return CausalModel(
             **parts,

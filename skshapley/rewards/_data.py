@@ -99,9 +99,9 @@ class DataGame(Game):
         # Truncation needs whole chains in one call; otherwise each fit may go to
         # another worker.
         self.most_values = self.n_players - 1 if truncation is not None else 1
-        self._classifier = is_classifier(estimator)
-        self._classes = np.unique(np.asarray(y)) if self._classifier else None
-        constant = DummyClassifier() if self._classifier else DummyRegressor()
+        classify = is_classifier(estimator)
+        self._classes = np.unique(np.asarray(y)) if classify else None
+        constant = DummyClassifier() if classify else DummyRegressor()
         self._v_empty = self._scored(constant.fit(X, y))
         # Fitted here, so that an error of the model appears before hours of fits.
         self._v_full = self._fitted(np.ones(self.n_players, dtype=bool))
@@ -161,7 +161,7 @@ class DataGame(Game):
         y = _safe_indexing(self.y, rows)
         model: Any = clone(self.estimator)
         # Many classifiers refuse a single class, which permutations always begin with.
-        if self._classifier and len(np.unique(y)) == 1:
+        if self._classes is not None and len(np.unique(y)) == 1:
             model = DummyClassifier()
         model.fit(_safe_indexing(self.X, rows), y)
         classes = getattr(model, "classes_", None)
@@ -180,7 +180,7 @@ class DataGame(Game):
             raise ModelOutputError(
                 f"DataGame got the score {score} of {model!r} on the validation data: "
                 "choose a scoring that is finite for every coalition of training "
-                "points.",
+                "points."
             )
         return score
 

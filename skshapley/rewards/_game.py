@@ -90,6 +90,8 @@ class Game(ABC):
     shared : object or None
         The shared part of the games of all rows, such as the model. `take` passes it
         on. Workers receive it separately, so a cluster sends it only once.
+    means : Game or None
+        The game of means, if each value is a function of means over the background.
     """
 
     n_players: int
@@ -105,6 +107,7 @@ class Game(ABC):
     v_empty: NDArray[np.float64] | None = None
     unvalued: Unvalued | None = None
     shared: Any = None
+    means: "Game | None" = None
 
     @abstractmethod
     def __call__(self, coalitions, rows, references=None) -> np.ndarray:
@@ -142,11 +145,6 @@ class Game(ABC):
         rows : ndarray of shape (r,), int
             Positions of the rows.
         """
-
-    @property
-    def means(self) -> "Game | None":
-        """The game of means, if each value is a function of means over the background."""
-        return None
 
     def of_means(self, means: np.ndarray) -> np.ndarray:
         """Return values from means over groups of references.
@@ -219,7 +217,7 @@ class Game(ABC):
         if not np.array_equal(rows, np.arange(self.n_rows)):
             raise NotImplementedError(
                 f"{type(self).__name__} has {self.n_rows} rows to explain but no "
-                "take(rows), which workers need: write one, or choose n_jobs=None.",
+                "take(rows), which workers need: write one, or choose n_jobs=None."
             )
         return self
 
@@ -292,7 +290,7 @@ class FunctionGame(Game):
                 f"The reward returned values of shape {np.shape(raw)} for {n} "
                 f"coalitions, instead of {shape}; it must return one value (or one row "
                 "of values) per coalition, as does lambda coalitions: "
-                "coalitions.sum(axis=1).",
+                "coalitions.sum(axis=1)."
             )
         return finite_numbers(raw, "The reward", "coalition").reshape(n, -1)
 
@@ -508,7 +506,7 @@ class LinkedGame(WrappedGame):
         return linked(self.link, self._game(coalitions, rows, None))
 
     @property
-    def means(self) -> Game | None:
+    def means(self) -> Game | None:  # type: ignore[override]
         """The game of the means."""
         return self._game
 
@@ -538,7 +536,7 @@ def linked(link: Any, means: np.ndarray) -> NDArray[np.float64]:
         raise ModelOutputError(
             f"link={link!r} returned no finite number for each mean response; "
             f"they are between {np.min(means):.4g} and {np.max(means):.4g}. Choose "
-            "a link that accepts them, or link=None.",
+            "a link that accepts them, or link=None."
         )
     return values
 

@@ -228,7 +228,7 @@ def _along(correlation, present, starts, gaps) -> NDArray[np.float64]:
     # all factors of a chunk in one call of LAPACK; columns are permuted by flat
     # positions
     factor = np.linalg.cholesky(
-        correlation.take(order[:, :, None] * d + order[:, None, :]),
+        correlation.take(order[:, :, None] * d + order[:, None, :])
     )
     # its columns (d, m, d), each in the order of the table
     columns = factor[line[:, None], np.argsort(order), np.arange(d)[:, None, None]]

@@ -66,7 +66,7 @@ class SquaredError(Loss):
         if y.shape != (n, k) and (k > 1 or y.shape != (n,)):
             raise ValueError(
                 f'{self.owner} with loss="squared_error" needs y of shape'
-                f" {(n,) if k == 1 else (n, k)}, like the response; got {y.shape}.",
+                f" {(n,) if k == 1 else (n, k)}, like the response; got {y.shape}."
             )
         numbers = as_floats(y)
         finite = (
@@ -78,7 +78,7 @@ class SquaredError(Loss):
             row = np.argmin(finite)
             raise ValueError(
                 f'{self.owner} with loss="squared_error" needs finite numbers as y; got'
-                f" {y[row]!r} at row {row}.",
+                f" {y[row]!r} at row {row}."
             )
         return numbers.reshape(n, k)
 
@@ -101,7 +101,7 @@ class LogLoss(Loss):
                 f'{owner} with loss="log_loss" needs the predict_proba of a classifier '
                 f"of one target; got {response.method} of "
                 f"{type(response.estimator).__name__}. Wrap it in "
-                "sklearn.calibration.CalibratedClassifierCV, or pass a callable loss.",
+                "sklearn.calibration.CalibratedClassifierCV, or pass a callable loss."
             )
 
     def targets(self, y, n) -> NDArray[np.intp]:
@@ -109,7 +109,7 @@ class LogLoss(Loss):
         if np.shape(y) != (n,):
             raise ValueError(
                 f'{self.owner} with loss="log_loss" needs one label per row as y, '
-                f"shape ({n},); got shape {np.shape(y)}.",
+                f"shape ({n},); got shape {np.shape(y)}."
             )
         k = max(
             self.response.n_columns,
@@ -123,7 +123,7 @@ class LogLoss(Loss):
             raise ValueError(
                 f'{self.owner} with loss="log_loss" got the label '
                 f"{np.asarray(y).tolist()[row]!r} at row {row}, but the model has "
-                f"probabilities only for {classes}.",
+                f"probabilities only for {classes}."
             )
         return columns
 
@@ -139,7 +139,7 @@ class LogLoss(Loss):
             wrong = probabilities[np.abs(probabilities - 0.5).argmax()]
             raise ModelOutputError(
                 f'{self.owner} with loss="log_loss" needs probabilities; the model '
-                f"returned {wrong:.6g}. Choose another response_method or loss.",
+                f"returned {wrong:.6g}. Choose another response_method or loss."
             )
         # A probability of 0 would make the loss infinite, and every mean with it.
         return -np.log(np.clip(probabilities, TINY, 1.0))
@@ -158,7 +158,7 @@ class GivenLoss(Loss):
         if not np.ndim(y) or len(y) != n:
             raise ValueError(
                 f"{self.owner} needs one value of y for each of {n} rows; got shape "
-                f"{np.shape(y)}.",
+                f"{np.shape(y)}."
             )
         return np.asarray(y)
 
@@ -173,7 +173,7 @@ class GivenLoss(Loss):
         if np.shape(raw) != (n,) or losses is None or not np.isfinite(losses).all():
             raise ModelOutputError(
                 f"{self.owner} needs a loss(y, response) that returns one finite "
-                f"number per row, shape ({n},); got shape {np.shape(raw)}: {raw!r:.40}.",
+                f"number per row, shape ({n},); got shape {np.shape(raw)}: {raw!r:.40}."
             )
         return losses
 
@@ -202,7 +202,7 @@ def resolve_loss(loss, response: Response, owner: str) -> Loss:
     raise ValueError(
         f"{owner} got loss={loss!r} for {response.estimator!r}: choose one of "
         f"{sorted(LOSSES)}, a function of (y, response) that returns one loss per row, "
-        'or "auto" for a classifier or a regressor.',
+        'or "auto" for a classifier or a regressor.'
     )
 
 

@@ -101,7 +101,7 @@ class Players:
                     raise ValueError(
                         f"{owner} got column {columns[position]!r} in group {name!r} "
                         f"and in group {group_of_column[position]!r}; a column belongs to at "
-                        "most one group.",
+                        "most one group."
                     )
                 group_of_column[position] = name
             # The first column represents the group, so players keep the order of the
@@ -117,7 +117,7 @@ class Players:
         if len(set(names)) < len(names):
             raise ValueError(
                 f"{owner} got players of the same name among {names.tolist()}: rename "
-                "a group or a column.",
+                "a group or a column."
             )
         return cls(names, column_player, _levels(owner_numbers, paths))
 
@@ -163,7 +163,7 @@ def _position(column, columns, group, owner) -> int:
     raise ValueError(
         f"{owner} got an unknown column {column!r}{suggested(column, columns)} in group "
         f"{group!r}: choose among "
-        f"{columns}.",
+        f"{columns}."
     )
 
 
@@ -227,12 +227,11 @@ class MaskedModel(Portable):
         rows : ndarray of shape (q,), int
         weights : ndarray of shape (q,)
         """
-        whole = None if self.whole is None else self.whole.take(rows, weights)
         return replace(
             self,
             background=take_rows(self.background, rows),
             weights=weights,
-            whole=whole,
+            whole=None if self.whole is None else self.whole.take(rows, weights),
         )
 
     def pool(self, X) -> RowPool:
@@ -252,7 +251,7 @@ class MaskedModel(Portable):
 def _transformed(response, steps, X) -> Any:
     """Return a table after the first steps of a model."""
     X = response.in_its_container(
-        take_rows(X, np.arange(n_rows(X))),
+        take_rows(X, np.arange(n_rows(X)))
     )  # a copy: some write into it
     for step in steps:
         X = step.transform(X)
@@ -278,15 +277,14 @@ def prepare(raw: MaskedModel, n_players: int, transformed: bool) -> MaskedModel:
         table = _transformed(raw.response, steps, raw.background)
         if table.shape[1] != len(source):
             raise MixedColumnsError(
-                f"the steps made {table.shape[1]} columns, not {len(source)}",
+                f"the steps made {table.shape[1]} columns, not {len(source)}"
             )
-        label = f"columns made once by {', '.join(first_steps)}"
         model = MaskedModel(
             raw.response.of(last_steps),
             table,
             raw.weights,
             raw.column_player[source],
-            label=label,
+            label=f"columns made once by {', '.join(first_steps)}",
             steps=steps,
             whole=raw,
         )
@@ -312,7 +310,7 @@ def split(response, background) -> tuple[dict[str, Any], Any, NDArray[np.intp]]:
     names = getattr(pipeline, "feature_names_in_", None)
     source = np.arange(background.shape[1])
     if names is not None and is_frame(
-        background,
+        background
     ):  # the model may leave out some of its columns
         place = {
             name: position for position, name in enumerate(column_names(background))
@@ -354,14 +352,14 @@ def _check(raw, model, p) -> None:
     rows = number % b
     references = ((number * 7 + number // p + 1) % b)[:, None]
     transformed = model.transform(
-        raw.pool(raw.background).hybrid(coalitions, rows, references),
+        raw.pool(raw.background).hybrid(coalitions, rows, references)
     )
     if not _same(
         model.pool(model.background).hybrid(coalitions, rows, references),
         transformed,
     ):
         raise MixedColumnsError(
-            "transformed mixed rows differ from mixed transformed rows",
+            "transformed mixed rows differ from mixed transformed rows"
         )
 
 

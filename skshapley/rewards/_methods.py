@@ -75,7 +75,7 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
         )
         raise TypeError(
             f"{owner} explains a fitted estimator, or a function of a table; got"
-            f" {estimator!r}{hint}.",
+            f" {estimator!r}{hint}."
         )
     model_class = type(estimator)
     if callable(method):
@@ -87,7 +87,7 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
             raise ValueError(
                 f"{owner} got response_method={method!r} for a {model_class.__name__}, which "
                 'is called directly: leave it at "auto", or pass a function of (model, '
-                "X) for a table X.",
+                "X) for a table X."
             )
         return FUNCTION
     kind = estimator_type(estimator)
@@ -97,7 +97,7 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
             f"{owner} got response_method={method!r} for {model_class.__name__}, which predicts"
             " labels of clusters, not a quantity: choose "
             f"{distances if 'transform' in has else ''}a function of (estimator, X), "
-            "such as lambda model, X: model.predict(X) == 0.",
+            "such as lambda model, X: model.predict(X) == 0."
         )
     request = method
     if method == "auto":
@@ -108,12 +108,12 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
     if method not in METHODS:
         raise ValueError(
             f"{owner} got response_method={method!r}{suggested(method, METHODS)}:"
-            f' choose "auto", one of {list(METHODS)}, or a function of (estimator, X).',
+            f' choose "auto", one of {list(METHODS)}, or a function of (estimator, X).'
         )
     if method == "log" and kind == "classifier":
         raise ValueError(
             f'{owner} got response_method="log" for {model_class.__name__}, but labels '
-            'have no logarithm: choose "log_odds" or "predict_log_proba".',
+            'have no logarithm: choose "log_odds" or "predict_log_proba".'
         )
     # Boosters have a raw score instead of probabilities.
     of_score = method == "log_odds" and _is_classifying_booster(estimator)
@@ -131,12 +131,12 @@ def _refuse_method(estimator, request, required, has, owner) -> None:
         call = f"lambda model, X: model.{elsewhere[-1]}(X)"
         raise ValueError(
             f"{owner} got response_method={request!r}, but {name} has no {required}: it "
-            f"has {elsewhere}; pass a function, such as response_method={call}.",
+            f"has {elsewhere}; pass a function, such as response_method={call}."
         )
     refuse_unfitted(estimator, owner)
     raise ValueError(
         f"{owner} got response_method={request!r}, but {name} has no {required}: it has "
-        f"{has}; choose one of these, or pass a function of (estimator, X).",
+        f"{has}; choose one of these, or pass a function of (estimator, X)."
     )
 
 
@@ -145,7 +145,7 @@ def refuse_unfitted(estimator, owner) -> None:
     if hasattr(estimator, "shape"):
         raise ValueError(
             f"{owner} got a table of shape {estimator.shape} as its model: call"
-            f" {owner}(model).fit(X_train).",
+            f" {owner}(model).fit(X_train)."
         )
     try:
         check_is_fitted(estimator)
@@ -154,7 +154,7 @@ def refuse_unfitted(estimator, owner) -> None:
             f"{owner} explains a fitted model and never fits it, but this "
             f"{type(estimator).__name__} is not fitted: fit it first, and wrap it in "
             "sklearn.frozen.FrozenEstimator where the explainer is cloned "
-            "(GridSearchCV, Pipeline).",
+            "(GridSearchCV, Pipeline)."
         ) from error
     except (
         AttributeError,
@@ -218,15 +218,16 @@ def is_xgboost_booster(model) -> bool:
 def _is_classifying_booster(model) -> bool:
     if not is_xgboost_booster(model):
         return type(model).__name__ == "Booster" and _raw_score(model) is not None
-    objective = json.loads(model.save_config())["learner"]["objective"]["name"]
-    return objective in LOGIT_OBJECTIVES
+    return (
+        json.loads(model.save_config())["learner"]["objective"]["name"]
+        in LOGIT_OBJECTIVES
+    )
 
 
 def in_dmatrix(model, X) -> Any:
     """Return the rows in the container that a Booster of XGBoost takes."""
-    xgboost = needed("xgboost", "A Booster")
     # An array has the columns of the training rows, in their order.
-    return xgboost.DMatrix(
+    return needed("xgboost", "A Booster").DMatrix(
         X,
         feature_names=None if is_frame(X) else model.feature_names,
         enable_categorical=True,
@@ -301,7 +302,7 @@ def asked_module(module: Any, X: Any) -> Any:
     if table.dtype.kind not in "biuf":
         raise TypeError(
             f"A torch module takes numbers, and got a table of dtype {table.dtype}: "
-            "encode its columns, or pass a function that encodes the table.",
+            "encode its columns, or pass a function that encodes the table."
         )
     parameter = next((p for p in module.parameters() if p.is_floating_point()), None)
     kind = torch.float32 if parameter is None else parameter.dtype
@@ -311,14 +312,14 @@ def asked_module(module: Any, X: Any) -> Any:
     try:
         with torch.no_grad():
             values = as_numpy(
-                module(torch.as_tensor(table).to(device=device, dtype=kind)),
+                module(torch.as_tensor(table).to(device=device, dtype=kind))
             )
     except Exception as error:
         raise RuntimeError(
             f"The torch module {type(module).__name__} failed on {len(table)} rows of "
             f"{table.shape[1]} columns, {kind} on {device}, with "
             f"{type(error).__name__}: {error}. Pass the columns that it was trained "
-            "on, or a function of the table.",
+            "on, or a function of the table."
         ) from error
     finally:
         for part in training:

@@ -62,7 +62,7 @@ def has_layers(masked, empty) -> bool:
     # The attributes of the model may not be what its method computes from.
     return np.allclose(
         layers.response(
-            layers.outputs(nobody, np.zeros_like(checked), checked[:, None]),
+            layers.outputs(nobody, np.zeros_like(checked), checked[:, None])
         ),
         empty[checked],
         1e-9,
@@ -117,8 +117,10 @@ class PerceptronLayers:
         self._weights = model.coefs_
         self._activation = model.activation  # a name, because functions need not pickle
         # Cumulative sums of wide first layers leave the cache.
-        narrowest = max(MIN_COLUMNS, len(model.intercepts_[0]))
-        self._cumulative = pool.X.shape[1] >= narrowest
+        self._cumulative = pool.X.shape[1] >= max(
+            MIN_COLUMNS,
+            len(model.intercepts_[0]),
+        )
         self._intercepts = []
         last = model.intercepts_[0]
         relu = model.activation == "relu"

@@ -50,7 +50,7 @@ class Quadratic:
             *self.slopes.shape,
         )
         return self.constants + ((curvature + self.slopes) * deviations[:, None]).sum(
-            axis=2,
+            axis=2
         )
 
 

@@ -198,13 +198,13 @@ class RefitReward(Portable, Reward):
         if response.method == FUNCTION or not hasattr(model, "fit"):
             raise TypeError(
                 f"RefitReward fits the model to some of the columns, and got {model!r}:"
-                " pass an estimator with fit and predict, or choose another reward.",
+                " pass an estimator with fit and predict, or choose another reward."
             )
         equal = np.ptp(weights) == 0
         if not (equal or has_fit_parameter(model, "sample_weight")):
             raise ValueError(
                 f"RefitReward got rows of different sample_weight, but the fit of "
-                f"{type(model).__name__} takes none: fit without sample_weight.",
+                f"{type(model).__name__} takes none: fit without sample_weight."
             )
         classes = flat_classes(response.estimator)
         if classes is not None and np.ndim(target) == 1:
@@ -213,7 +213,7 @@ class RefitReward(Portable, Reward):
                 raise ValueError(
                     f"RefitReward got a target with the classes {labels}, but the model"
                     f" was fitted to {classes}: pass the table that the model was "
-                    "fitted to.",
+                    "fitted to."
                 )
         response.probe(take_rows(background, slice(0, 1)), " on a background row")
         self.response_ = response
@@ -230,7 +230,7 @@ class RefitReward(Portable, Reward):
         self.weights_ = None if equal else weights * len(weights)
         self.v_empty_ = self._mean_response(response, target, weights)
         self.memory_ = check_memory(
-            fspath(self.memory) if isinstance(self.memory, PathLike) else self.memory,
+            fspath(self.memory) if isinstance(self.memory, PathLike) else self.memory
         )
         return self
 
@@ -250,7 +250,7 @@ class RefitReward(Portable, Reward):
         ):
             return None
         return scale(
-            np.array([weights[np.asarray(target) == label].sum() for label in classes]),
+            np.array([weights[np.asarray(target) == label].sum() for label in classes])
         )
 
     def game(self, X) -> "RefitGame":
@@ -269,14 +269,15 @@ class RefitReward(Portable, Reward):
         if not coalition.any() and self.v_empty_ is not None:
             return np.tile(self.v_empty_, (n_rows(X), 1))
         present = coalition[self.players_.column_player]
-        table = self._masked(self.background_, present)
-        response = self.response_.of(self._fitted(table, coalition, present))
+        response = self.response_.of(
+            self._fitted(self._masked(self.background_, present), coalition, present)
+        )
         batches = [
             slice(start, start + self.batch_rows)
             for start in range(0, n_rows(X), self.batch_rows)
         ]
         return np.concatenate(
-            [response(self._masked(take_rows(X, rows), present)) for rows in batches],
+            [response(self._masked(take_rows(X, rows), present)) for rows in batches]
         )
 
     def _masked(self, table: Any, present: NDArray[np.bool_]) -> Any:
@@ -292,7 +293,7 @@ class RefitReward(Portable, Reward):
     def _fitted(self, table: Any, coalition: Any, present: Any) -> Any:
         """Return the model fitted to a table, or raise ValueError with the hint that helps."""
         seed = int(
-            hashed([np.packbits(coalition)[None]], SEED + self.random_state)[0] % 2**31,
+            hashed([np.packbits(coalition)[None]], SEED + self.random_state)[0] % 2**31
         )
         fit = self.memory_.cache(fitted_clone)
         try:
@@ -306,7 +307,7 @@ class RefitReward(Portable, Reward):
             )
             raise ValueError(
                 f"RefitReward could not fit {type(self.model_).__name__} to the columns "
-                f"{names.tolist()}: {error} To continue, {hint}.",
+                f"{names.tolist()}: {error} To continue, {hint}."
             ) from error
 
 

@@ -91,7 +91,6 @@ class Response:
         self.owner = owner
         self.whole = whole
         self.method = checked_method(estimator, method, owner)
-        self._is_module = is_torch_module(estimator)
         self.predicted = isinstance(output, str) and output == "predicted"
         self.n_columns = 0
         self.names: list | None = None
@@ -119,7 +118,7 @@ class Response:
         """
         chunks = row_chunks(table, what)  # copies, one at a time
         return np.concatenate(
-            [self.probe(*next(chunks)), *(self(*chunk) for chunk in chunks)],
+            [self.probe(*next(chunks)), *(self(*chunk) for chunk in chunks)]
         )
 
     def probe(self, X, where="") -> np.ndarray:
@@ -193,7 +192,7 @@ class Response:
         raise TypeError(
             f"{self.owner}: the function fails on a frame ({type(error).__name__}), and "
             "functions get the container of fit: pass X.to_numpy() to fit and to "
-            "explain.",
+            "explain."
         ) from error
 
     def __call__(self, X, where="") -> np.ndarray:
@@ -209,7 +208,7 @@ class Response:
         if values.shape[1] != self.n_columns:
             raise ModelOutputError(
                 f"The model returned {values.shape[1]} outputs{where}, and "
-                f"{self.n_columns} before: the number of outputs must not change.",
+                f"{self.n_columns} before: the number of outputs must not change."
             )
         return values
 
@@ -274,7 +273,7 @@ class Response:
                 raise ValueError(
                     f'{self.owner} got output="predicted", which needs one output per '
                     f'class, as of response_method="predict_proba"; {self._label} '
-                    f"returns {self.n_columns}.",
+                    f"returns {self.n_columns}."
                 )
             self.column = None
         elif self.output is not None:
@@ -292,7 +291,7 @@ class Response:
             choices = [] if names is None else [*names, "predicted"]
             raise ValueError(
                 f"{self.owner} got output={self.output!r}, which the response does not "
-                f"have: choose None{''.join(f', {choice!r}' for choice in choices)}.",
+                f"have: choose None{''.join(f', {choice!r}' for choice in choices)}."
             )
         return names.index(self.output)
 
@@ -337,7 +336,7 @@ class Response:
             raise ValueError(
                 f'{self.owner} got output="predicted", but the outputs of '
                 f"{self._label}, {self.names}, are not the classes that predict "
-                "returns.",
+                "returns."
             )
         return winners
 
@@ -388,13 +387,13 @@ class Response:
                 [
                     part[:, 1:] if part.shape[1] == 2 else part
                     for part in map(np.asarray, raw)
-                ],
+                ]
             )
         shape = np.shape(raw)
         if len(shape) not in (1, 2) or shape[0] != n or 0 in shape:
             raise ModelOutputError(
                 f"The model's {self._label} returned shape {shape} for {n} rows{where};"
-                f" it must return ({n},) or ({n}, n_outputs).",
+                f" it must return ({n},) or ({n}, n_outputs)."
             )
         hints = (
             '; choose another response_method, such as "predict_proba"',
@@ -425,7 +424,7 @@ class Response:
             raise ValueError(
                 f"{self.owner} got a table of {X.shape[1]} columns for a model that "
                 f"was fitted on {self._width}: pass the columns that the model was "
-                "fitted on.",
+                "fitted on."
             )
         if sparse.issparse(X) and (self.dense or self._column_names is not None):
             X = X.toarray()
@@ -452,7 +451,7 @@ class Response:
         if self.method == FUNCTION:
             return (
                 asked_module(self.estimator, X)
-                if self._is_module
+                if is_torch_module(self.estimator)
                 else as_numpy(self.estimator(X))
             )
         if callable(self.method):
@@ -525,7 +524,7 @@ def finite_numbers(raw, who, unit, where="", hints=("", "")) -> NDArray[np.float
         raise ModelOutputError(
             f"{who} returned values that are not numbers{where}, such as "
             f"{np.ravel(raw)[0]!r}; it must return one number, or one row of numbers, "
-            f"per {unit}{hints[0]}.",
+            f"per {unit}{hints[0]}."
         )
     right = np.abs(values) <= LARGEST
     if not right.all():
@@ -537,6 +536,6 @@ def finite_numbers(raw, who, unit, where="", hints=("", "")) -> NDArray[np.float
         )
         raise ModelOutputError(
             f"{who} returned {what} for {len(bad)} of {len(values)} {unit}s{where}, "
-            f"first for {unit} {bad[0]}; such values have no attributions{hints[1]}.",
+            f"first for {unit} {bad[0]}; such values have no attributions{hints[1]}."
         )
     return values

@@ -297,11 +297,10 @@ class InterventionalGame(Game):
         that run once.
         """
         unlike = self._raw_pool.unlike(rows, references)
-        column_player = self._raw_pool.column_player
         return (
             None
             if unlike is None
-            else marked_players(unlike, column_player, self.n_players)
+            else marked_players(unlike, self._raw_pool.column_player, self.n_players)
         )
 
     def take(self, rows) -> "InterventionalGame":
@@ -355,7 +354,7 @@ class BackgroundReward(Portable, Reward):
                 weights,
                 players.column_player,
                 label=self.mixed,
-            ),
+            )
         )
         masked_response = self.masked_.response
         self.empty_ = masked_response.over(self.masked_.background, "background rows")
@@ -454,20 +453,19 @@ class BackgroundReward(Portable, Reward):
         full, winners = masked.response.with_winners(table)
         # Raw columns stay beside transformed ones: equality of players is defined on
         # raw columns.
-        instances = Instances(
-            table,
-            X,
-            active,
-            full,
-            winners,
-            np.arange(n_rows(X)),
-            row_keys(X),
-        )
         return self.game_class(
             masked,
             self.empty_,
             self.v_empty_,
-            instances,
+            Instances(
+                table,
+                X,
+                active,
+                full,
+                winners,
+                np.arange(n_rows(X)),
+                row_keys(X),
+            ),
             self.row_order_,
         )
 

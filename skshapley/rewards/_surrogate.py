@@ -87,18 +87,21 @@ class HiddenColumns:
 
     def numbers(self, table) -> NDArray[np.float64]:
         """Return a table ``(n, d)`` as numbers."""
-        frame = as_pandas(table)
         return np.column_stack(
             [
                 _numbers(levels, column)
-                for levels, (_, column) in zip(self._levels, frame.items(), strict=True)
-            ],
+                for levels, (_, column) in zip(
+                    self._levels,
+                    as_pandas(table).items(),
+                    strict=True,
+                )
+            ]
         )
 
     def hidden(self, numbers, present) -> NDArray[np.float64]:
         """Return numbers ``(n, d)`` with NaN for absent columns, and the second columns."""
         return np.column_stack(
-            [np.where(present, numbers, np.nan), present[:, self._gaps].astype(float)],
+            [np.where(present, numbers, np.nan), present[:, self._gaps].astype(float)]
         )
 
 
@@ -112,7 +115,7 @@ def _levels(column) -> pd.Index | None:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.categories
     return pd.Index(column.dropna().unique()).sort_values(
-        key=lambda level: level.astype(str),
+        key=lambda level: level.astype(str)
     )
 
 
@@ -151,9 +154,12 @@ class Surrogate(MaskedModel):
     def predict(self, numbers, coalitions) -> NDArray[np.float64]:
         """Return the outputs predicted from the present columns, ``(n, c)``."""
         present = coalitions.take(self.column_player, axis=1)
-        outputs = self.regressor.predict(self.columns.hidden(numbers, present))
         # Trees of residuals may leave the range of the response, such as probabilities.
-        return np.clip(outputs, self.low, self.high)
+        return np.clip(
+            self.regressor.predict(self.columns.hidden(numbers, present)),
+            self.low,
+            self.high,
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -266,8 +272,11 @@ class SurrogateReward(BackgroundReward):
                 categorical_features=categorical if categorical.any() else None,
                 random_state=0,
             )
-        equal = weights.min() == weights.max()
-        share = None if equal else weights[row] / weights[row].mean()
+        share = (
+            None
+            if weights.min() == weights.max()
+            else weights[row] / weights[row].mean()
+        )
         self.surrogate_ = Surrogate(
             response.without_model(),
             None,
@@ -316,8 +325,10 @@ class SurrogateGame(WrappedGame):
         repeated = np.repeat(rows, m)
         values = self.shared.predict(self._numbers[repeated], flat)
         if self.shared.response.predicted:  # all outputs were learned
-            winners = self._game.instances.winners[repeated]
-            values = self.shared.response.choose(values, winners)
+            values = self.shared.response.choose(
+                values,
+                self._game.instances.winners[repeated],
+            )
         nobody = ~flat.any(axis=1)
         full = flat.all(axis=1)
         values[nobody] = self.empty(repeated[nobody])[:, 0]
@@ -471,10 +482,12 @@ class ForestReward(BackgroundReward):
         numbers = columns.numbers(raw.background)
         pairs = zip(numbers.T, columns.categorical[: numbers.shape[1]], strict=True)
         b = len(raw.weights)
-        leaf_rows = min(self.min_samples_leaf, b)
         return ForestModel(
             **vars(raw),
-            forest=ExtraTreesRegressor(self.n_trees, min_samples_leaf=leaf_rows),
+            forest=ExtraTreesRegressor(
+                self.n_trees,
+                min_samples_leaf=min(self.min_samples_leaf, b),
+            ),
             seed=SEED + self.random_state,
             most_rows=min(self.most_rows, b),
             columns=columns,
@@ -499,8 +512,9 @@ def _targets(column: NDArray[np.float64], is_code: bool) -> NDArray[np.float64]:
         targets = (column[:, None] == frequent).astype(float)
     else:
         missing = np.isnan(column)
-        ranks = pd.Series(column).rank(pct=True).fillna(0.5)
-        targets = np.column_stack([ranks, missing])
+        targets = np.column_stack(
+            [pd.Series(column).rank(pct=True).fillna(0.5), missing]
+        )
     # Every column has the same total variance, and a constant one has zeros.
     targets = targets - targets.mean(axis=0)
     total = targets.var(axis=0).sum()

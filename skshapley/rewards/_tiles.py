@@ -129,8 +129,8 @@ class TileReward(InputReward):
                 [
                     self._mean_response(coalitions[start : start + step])
                     for start in range(0, len(coalitions), step)
-                ],
-            ),
+                ]
+            )
         )
 
     def _mean_response(self, coalitions) -> NDArray[np.float64]:
@@ -174,7 +174,7 @@ def _checked_image(image) -> NDArray:
         raise ValueError(
             f"TileReward got an image of shape {image.shape} and type {image.dtype}: "
             "pass numbers of shape (height, width) or (height, width, channels); for "
-            "several images, make a reward for each.",
+            "several images, make a reward for each."
         )
     return image
 
@@ -192,13 +192,13 @@ def _labels(tiles, shape) -> tuple[NDArray[np.intp], tuple[int, int] | None]:
             return down[:, None] * columns + across, (int(rows), int(columns))
         if labels.shape == shape:
             return np.unique(labels, return_inverse=True)[1].reshape(shape).astype(
-                np.intp,
+                np.intp
             ), None
     description = f"labels of shape {labels.shape}" if labels.ndim > 1 else repr(tiles)
     raise ValueError(
         f"TileReward got tiles={description} for an image of {shape[0]} x {shape[1]} pixels: "
         "choose (rows, columns) of a grid of no more than that, or int labels of shape "
-        f"{shape}.",
+        f"{shape}."
     )
 
 
@@ -217,7 +217,7 @@ def _checked_fill(absent, image) -> NDArray:
         else:
             raise ValueError(
                 "TileReward takes absent as a number, a colour, an array of images, "
-                f'"mean" or "blur"; got {absent!r}.',
+                f'"mean" or "blur"; got {absent!r}.'
             )
         return (np.rint(fill) if whole_numbers else fill).astype(image.dtype)[None]
     values = np.asarray(absent)
@@ -226,13 +226,13 @@ def _checked_fill(absent, image) -> NDArray:
         raise ValueError(
             f"TileReward got absent of shape {values.shape} for an image of shape "
             f"{image.shape}: pass a number, a colour, an image of that shape, or a "
-            f"background of shape (b, {', '.join(map(str, image.shape))}).",
+            f"background of shape (b, {', '.join(map(str, image.shape))})."
         )
     fill = values.astype(image.dtype)
     if whole_numbers and not np.array_equal(fill, absent):
         raise ValueError(
             f"TileReward got absent={_shown(absent)} for an image of {image.dtype}, "
-            "which cannot hold it: pass values of that type, or an image of floats.",
+            "which cannot hold it: pass values of that type, or an image of floats."
         )
     return fill if background else np.broadcast_to(fill, image.shape)[None]
 

@@ -95,14 +95,14 @@ class TokenReward(InputReward):
         if not isinstance(document, str):
             raise TypeError(
                 f"TokenReward got document={document!r}: pass one document as a str; "
-                "for several documents, make a reward for each.",
+                "for several documents, make a reward for each."
             )
         self._cut(document, token_pattern, mask)
         if not self.tokens:
             raise ValueError(
                 f"TokenReward got token_pattern={token_pattern!r}, which matches "
                 f"nothing in the document {document[:60]!r}: choose a pattern of its "
-                "tokens.",
+                "tokens."
             )
         self.response = Response(
             estimator,
@@ -219,13 +219,16 @@ class TokenReward(InputReward):
         pieces[:1] = [Piece.at(0, self._head + piece) for piece in pieces[:1]]
         data = np.empty((1, self.n_players), dtype=object)
         data[0] = pieces
-        table = pd.DataFrame(
-            data,
-            columns=pd.Index(numbered(self.tokens), dtype=object),
-            index=[index],
-            dtype=object,
+        return self._record(
+            result,
+            pd.DataFrame(
+                data,
+                columns=pd.Index(numbered(self.tokens), dtype=object),
+                index=[index],
+                dtype=object,
+            ),
+            settings,
         )
-        return self._record(result, table, settings)
 
 
 class TokenGame(FunctionGame):
@@ -286,10 +289,10 @@ def numbered(tokens: Iterable[str]) -> list[str]:
 def side_by_side(explanations: Sequence[Explanation]) -> Explanation:
     """Return explanations of documents as one, with a column for each token of any document."""
     names = list(
-        dict.fromkeys(chain.from_iterable(e.feature_names for e in explanations)),
+        dict.fromkeys(chain.from_iterable(e.feature_names for e in explanations))
     )
     return Explanation.merge(
-        [of_tokens(explanation, names) for explanation in explanations],
+        [of_tokens(explanation, names) for explanation in explanations]
     )
 
 

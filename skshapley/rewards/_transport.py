@@ -77,7 +77,7 @@ class RankMargins:
                     self._columns,
                     strict=True,
                 )
-            ],
+            ]
         )
 
     def moved(self, rows, standard, moves) -> NDArray[np.float64]:
@@ -299,7 +299,7 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
         if fault:
             raise UnsupportedColumnError(
                 f"{owner} takes finite numbers, and column {name!r} of the {what} "
-                f'{fault} first, or choose reward="surrogate", which takes any column.',
+                f'{fault} first, or choose reward="surrogate", which takes any column.'
             )
     return table
 

@@ -82,10 +82,7 @@ def check_display_artists(
 ) -> None:
     """The artists show the numbers of the first column."""
     drawn = np.concatenate(
-        [
-            _drawn_numbers(ax)
-            for ax in np.ravel(np.asarray(display.axes_, dtype=object))
-        ],
+        [_drawn_numbers(ax) for ax in np.ravel(np.asarray(display.axes_, dtype=object))]
     )
     assert len(drawn), "nothing is drawn"
     expected = np.ravel(np.asarray(next(iter(numbers.values())), dtype=float))

@@ -262,12 +262,11 @@ def check_game_differing(game: Game, rtol: float = RTOL) -> None:
     sample = _spread(len(line), 4 * N_ROWS)
     line = line[sample]
     reference = reference[sample]
-    values = partial(
-        values_of,
-        references=np.repeat(reference[:, None, None], N_COALITIONS, axis=1),
-    )
     _assert_idle(
-        values,
+        partial(
+            values_of,
+            references=np.repeat(reference[:, None, None], N_COALITIONS, axis=1),
+        ),
         game,
         rows[line],
         differing[line, reference],
@@ -310,7 +309,7 @@ def _coalitions(game: Game, r: int, seed: int = 0) -> np.ndarray:
     """Return coalitions ``(r, m, p)`` of all sizes, beginning with the empty and the full one."""
     rng = np.random.default_rng([seed, r])
     coalitions = rng.random((r, N_COALITIONS, game.n_players)) < rng.random(
-        (r, N_COALITIONS, 1),
+        (r, N_COALITIONS, 1)
     )
     coalitions[:, 0] = False
     coalitions[:, 1] = True
@@ -373,8 +372,12 @@ def _ends_and_flags(game: Game, rows: np.ndarray) -> dict[str, np.ndarray]:
         results["differing"] = differing
         shapes["differing"] = (r, b, p)
     for name, part in results.items():
-        kind = bool if name in ("active", "differing") else np.float64
-        _assert_array(part, shapes[name], kind, name)
+        _assert_array(
+            part,
+            shapes[name],
+            bool if name in ("active", "differing") else np.float64,
+            name,
+        )
     return results
 
 
@@ -389,9 +392,8 @@ def _assert_idle(
     """Raise AssertionError if players that do not matter, by ``(r, p)``, change a value."""
     coalitions, different = (_coalitions(game, len(rows), seed) for seed in (0, 1))
     changed = np.where(matters[:, None], coalitions, different)
-    before = values(game, coalitions, rows)
     assert_close(
-        before,
+        values(game, coalitions, rows),
         values(game, changed, rows),
         rtol,
         f"coalitions with equal {which} players",

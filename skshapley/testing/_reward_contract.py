@@ -242,7 +242,7 @@ def _game_check(
                 check(fitted.game(_instances(framed)), rtol)
             except AssertionError as error:
                 error.add_note(
-                    f"with output={output!r}, groups={groups}, framed={framed}",
+                    f"with output={output!r}, groups={groups}, framed={framed}"
                 )
                 raise
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -179,7 +179,7 @@ def started(
             [np.random.default_rng([5, row]) for row in range(r)],
             n,
             np.full(b, 1 / b),
-        ),
+        )
     )
 
 
@@ -231,6 +231,7 @@ def check_sampler(sampler: Sampler, *, skip: Container[str] = ()) -> None:
 
 SOLVER_PLAYERS = 5
 N_ROWS = 3
+ALL_ROWS = np.arange(N_ROWS)
 
 
 def check_solver_parameters(sampler: Sampler, solver: Solver) -> None:
@@ -248,7 +249,7 @@ def check_solver_result(sampler: Sampler, solver: Solver) -> None:
     """`result` has no side effect, the right shape, and no negative errors."""
     running = _started(clone(solver))
     for design, values in _designs(sampler, 1, 1):
-        running.update(np.arange(N_ROWS), design, values)
+        running.update(ALL_ROWS, design, values)
         once = running.result()
         _assert_same(running.result(), once, "asked again, result")
         assert once.values.shape == (N_ROWS, SOLVER_PLAYERS, 2)
@@ -262,19 +263,9 @@ def check_solver_rows(sampler: Sampler, solver: Solver) -> None:
     """The result of a row does not depend on the other rows, to the last bit."""
     designs = _designs(sampler, 1, 1)
     together = _solved(clone(solver), designs)
-    ends = _ends()
     for row in range(N_ROWS):
-        alone = clone(solver).start(
-            SolverTask(SOLVER_PLAYERS, ends[0][[row]], ends[1][[row]]),
-        )
-        for design, values in designs:
-            alone.update(
-                np.array([0]),
-                _of_rows(design, np.array([row])),
-                values[[row]],
-            )
         _assert_same(
-            alone.result(),
+            _solved(clone(solver), designs, np.array([row])),
             (None if part is None else part[[row]] for part in together),
             f"instance {row} alone",
         )
@@ -286,7 +277,7 @@ def check_solver_some_rows(sampler: Sampler, solver: Solver) -> None:
         return
     (first, values), (second, second_values) = _designs(sampler, 1, 1)
     running = _started(clone(solver))
-    running.update(np.arange(N_ROWS), first, values)
+    running.update(ALL_ROWS, first, values)
     before = running.result().values.copy()
     going = np.array([0, 2])
     running.update(going, _of_rows(second, going), second_values[going])
@@ -307,8 +298,12 @@ def check_solver_merging(sampler: Sampler, solver: Solver, atol: float = 1e-9) -
         return
     parts = _designs(sampler, 1, 1)
     whole = _designs(sampler, 2)
-    in_parts = _solved(clone(solver), parts)
-    _assert_same(in_parts, _solved(clone(solver), whole), "two designs", atol)
+    _assert_same(
+        _solved(clone(solver), parts),
+        _solved(clone(solver), whole),
+        "two designs",
+        atol,
+    )
 
 
 def check_solver_symmetry(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
@@ -358,21 +353,25 @@ def _ends() -> tuple[np.ndarray, np.ndarray]:
     return values[:, 0], values[:, 1]
 
 
-def _started(solver: Solver) -> Solver:
-    return solver.start(SolverTask(SOLVER_PLAYERS, *_ends()))
+def _started(solver: Solver, rows: np.ndarray = ALL_ROWS) -> Solver:
+    return solver.start(SolverTask(SOLVER_PLAYERS, *(part[rows] for part in _ends())))
 
 
-def _solved(solver: Solver, designs) -> Estimate:
-    _started(solver)
+def _solved(
+    solver: Solver,
+    designs: list[tuple[Any, np.ndarray]],
+    rows: np.ndarray = ALL_ROWS,
+) -> Estimate:
+    """Return the estimate of some rows from their parts of designs."""
+    _started(solver, rows)
     for design, values in designs:
-        solver.update(np.arange(N_ROWS), design, values)
+        solver.update(np.arange(len(rows)), _of_rows(design, rows), values[rows])
     return solver.result()
 
 
 def _designs(sampler: Sampler, *halves) -> list[tuple[Any, np.ndarray]]:
     """Return designs that each take a half of one budget, with their values ``(r, m, k)``."""
     sampler = clone(sampler)
-    rows = np.arange(N_ROWS)
     price = sampler.price(SOLVER_PLAYERS, 1)
     draws = sampler.afford(10 * price.least_evals, SOLVER_PLAYERS, 1).n_draws
     half = draws // 2 // price.unit * price.unit
@@ -380,7 +379,7 @@ def _designs(sampler: Sampler, *halves) -> list[tuple[Any, np.ndarray]]:
     started(sampler, N_ROWS, sum(requests), SOLVER_PLAYERS)
     pairs = []
     for n in requests:
-        design = sampler.ask(rows, n)
+        design = sampler.ask(ALL_ROWS, n)
         coalitions = np.broadcast_to(
             design.coalitions,
             (N_ROWS, *design.coalitions.shape[1:]),
@@ -389,32 +388,34 @@ def _designs(sampler: Sampler, *halves) -> list[tuple[Any, np.ndarray]]:
             [
                 _values(row, row_coalitions)
                 for row, row_coalitions in enumerate(coalitions)
-            ],
+            ]
         )
-        sampler.tell(rows, design, values)
+        sampler.tell(ALL_ROWS, design, values)
         pairs.append((design, values))
     return pairs
 
 
 def _values(row: int, coalitions: np.ndarray) -> np.ndarray:
     # Two unrelated outputs, so a solver that mixes outputs fails.
-    games = [RandomGame(SOLVER_PLAYERS, seed) for seed in (2 * row, 2 * row + 1)]
-    return StackedGame(games)(coalitions)
+    return StackedGame(
+        [RandomGame(SOLVER_PLAYERS, seed) for seed in (2 * row, 2 * row + 1)]
+    )(coalitions)
 
 
 def _of_rows(design: Any, rows: np.ndarray) -> Any:
     """Return the design of some rows, by indexing all arrays with a leading axis of rows."""
-    parts = {item.name: getattr(design, item.name) for item in fields(design)}
     arrays = {
-        name: part for name, part in parts.items() if isinstance(part, np.ndarray)
+        name: part
+        for name, part in vars(design).items()
+        if isinstance(part, np.ndarray)
     }
     # Other arrays, such as weights of strata, belong to all rows.
     row_fields = {
-        name: part
+        name: part[rows]
         for name, part in arrays.items()
         if part.ndim > 1 and len(part) == N_ROWS
     }
-    return replace(design, **{name: part[rows] for name, part in row_fields.items()})
+    return replace(design, **row_fields)
 
 
 def _assert_same(found: Any, expected: Any, what: str, atol: float = 0.0) -> None:

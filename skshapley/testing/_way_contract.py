@@ -90,8 +90,7 @@ def check_way_predictions(explainer: Any, X: Any) -> None:
     """The predictions of the way and of its explanations agree."""
     way = explainer._way
     predictions = np.asarray(way.predictions(X), dtype=float)
-    explanation = _explained(way, X)
-    expected = explanation.predictions.reshape(predictions.shape)
+    expected = _explained(way, X).predictions.reshape(predictions.shape)
     assert_equal(predictions, expected, "predictions", RTOL * np.abs(expected).max())
 
 

@@ -106,12 +106,12 @@ def parametrize_contract(
         parts["game"] = game
     if not parts:
         raise TypeError(
-            f"{OWNER} needs a sampler, a solver, a reward or a game; got none of them.",
+            f"{OWNER} needs a sampler, a solver, a reward or a game; got none of them."
         )
     if "solver" in parts and "sampler" not in parts:
         raise TypeError(
             f"{OWNER} got solver={parts['solver']!r} without a sampler for its "
-            "designs: pass sampler=.",
+            "designs: pass sampler=."
         )
 
     # A callable is called by the first test, so that collecting tests fits no model.
@@ -139,13 +139,13 @@ def parametrize_contract(
     ):
         if why is not None and not isinstance(why, Mapping):
             raise ValueError(
-                f"{OWNER} takes {parameter} as a dict {{id: reason}}; got {why!r}.",
+                f"{OWNER} takes {parameter} as a dict {{id: reason}}; got {why!r}."
             )
         unknown = sorted(set(why or ()) - set(cases))
         if unknown:
             raise ValueError(
                 f"{OWNER} got {parameter} for {unknown}, which it does not check here: "
-                f"choose among {list(cases)}.",
+                f"choose among {list(cases)}."
             )
         marks |= {name: mark(reason=reason) for name, reason in (why or {}).items()}
     parameters = [

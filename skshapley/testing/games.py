@@ -57,7 +57,7 @@ def brute_force(reward: Callable, n_players: int) -> np.ndarray:
     # Equal to |S|! (p - |S| - 1)!/p!, and the binomial is a whole number without
     # rounding.
     weight = np.array(
-        [1 / (n_players * comb(n_players - 1, s)) for s in range(n_players)],
+        [1 / (n_players * comb(n_players - 1, s)) for s in range(n_players)]
     )
     values = []
     for player in range(n_players):
@@ -66,7 +66,7 @@ def brute_force(reward: Callable, n_players: int) -> np.ndarray:
         # not searched for.
         joins = worth[without + 2**player] - worth[without]
         values.append(
-            np.tensordot(weight[coalitions[without].sum(axis=1)], joins, axes=1),
+            np.tensordot(weight[coalitions[without].sum(axis=1)], joins, axes=1)
         )
     return np.array(values)
 
@@ -254,7 +254,7 @@ class WeightedVotingGame(CooperativeGame):
     def __call__(self, coalitions: np.ndarray) -> np.ndarray:
         """Return 1 if the quota is reached, else 0."""
         return (np.where(coalitions, self.votes, 0).sum(axis=1) >= self.quota).astype(
-            np.float64,
+            np.float64
         )
 
     @cached_property
@@ -296,7 +296,7 @@ class _SetGame(CooperativeGame):
         """Return how many members of each set are not in each coalition, ``(m, t)``."""
         # whole numbers below 2^24 are exact in float32, in any order of summation
         return self._sizes - coalitions.astype(np.float32) @ self._sets.T.astype(
-            np.float32,
+            np.float32
         )
 
     def _shared(self, numbers: np.ndarray) -> np.ndarray:
