@@ -291,7 +291,7 @@ def of_remainder() -> Game:
     explainer = ShapleyExplainer(
         curved, reward="conditional", sampler="antithetic"
     ).fit(table)
-    return explainer.reward_.game(table[:6]).remainder().game
+    return explainer.reward_.game(table[:6]).remainder()
 
 
 OTHERS: dict[str, Callable[[], Game]] = {

@@ -77,8 +77,7 @@ def run(
     """
     whole = game
     remainder = game.remainder() if plan.takes_parts else None
-    if remainder is not None:
-        game = remainder.game
+    game = game if remainder is None else remainder
     sets = entries(game.n_players, plan.pairs)
     outcome = Outcome.blank(game.n_rows, game.n_outputs, sets)
     size = _block_size(game, plan)
@@ -88,7 +87,7 @@ def run(
         for start, stop in pairwise([*starts, game.n_rows]):
             rows = np.arange(start, stop)
             try:
-                part = None if remainder is None else remainder.known_values(rows)
+                part = None if remainder is None else remainder.known(rows)
                 block = Block(game, plan, rows, part, margins)
                 (fill or Block.fill)(block, outcome, evaluator)
                 outcome.v_empty[rows] = empty_values(whole, rows)

@@ -379,6 +379,14 @@ class Curve(TermsCurve):
         weights = coalition_weights(self.n_players_, self.index).T
         return np.stack([weights @ game for game in self._means(X)])
 
+    def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
+        """Return the attributions against single background rows, ``(r, q, p, k)``."""
+        weights = coalition_weights(self.n_players_, self.index).T
+        rows = np.asarray(rows)
+        return np.stack(
+            [weights @ self._games(steps, rows) for steps in self.terms.attributions(X)]
+        )
+
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""
         p, k = self.n_players_, self.n_outputs

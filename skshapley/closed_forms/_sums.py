@@ -262,8 +262,10 @@ def _merged(parts: Any) -> list[Part]:
         width = trees.n_features if view is None else view.width
         # Ensembles that compare thresholds differently, or miss values differently,
         # share no table.
-        key = (width, trees.strict, trees.single_precision, trees.absent)
-        ensembles.setdefault(key, []).append(part)
+        ensembles.setdefault(
+            (width, trees.strict, trees.single_precision, trees.absent),
+            [],
+        ).append(part)
     return [*map(_one_ensemble, ensembles.values()), *single]
 
 

@@ -113,10 +113,8 @@ def shrunk(
             small_steps = np.abs(steps[game, order[:-n]])
             most = SATURATED + abs(start[game]) + small_steps.sum()
             # the sums of all 2^n sets of large steps
-            sums = np.zeros(1)
-            for step in steps[game, large]:
-                sums = np.concatenate([sums, sums + step])
-            least = np.abs(sums[1:]).min()
+            sums = sums_of_coalitions(np.zeros(1), steps[game, large][None])
+            least = np.abs(sums[0, 1:]).min()
             if least > most:
                 steps[game, large] *= most / least
     return steps

@@ -24,7 +24,7 @@ from sklearn.utils import check_array
 
 from skshapley._tables import column_names
 from skshapley._tools import Constraint, Number
-from skshapley.rewards._game import LINK, Known, Remainder, WeightedGame
+from skshapley.rewards._game import LINK, Known, WeightedGame
 from skshapley.rewards._gaussian import (
     LEAST_SHRINKAGE,
     chosen_factors,
@@ -90,21 +90,20 @@ class TransportGame(InterventionalGame):
     _pool: TransportPool
     parted_by_instance = True  # one factor serves a permutation
 
-    def remainder(self) -> Remainder | None:
+    def remainder(self) -> "RemainderGame | None":
         """Return the game of the response minus its quadratic part, or None."""
         part = self.shared.part
         if part is None:
             return None
         full = part.left(self.instances.full, part.function(self._pool.given))
         empty = part.left(self._empty, part.function(self._pool.scores))
-        game = RemainderGame(
+        return RemainderGame(
             self.shared,
             empty,
             part.left(self._mean_empty, part.mean),
             self.instances._replace(full=full),
             self.row_order,
         )
-        return Remainder(game, game.known)
 
 
 class RemainderGame(TransportGame):

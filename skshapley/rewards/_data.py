@@ -113,12 +113,11 @@ class DataGame(Game):
         r, m, p = coalitions.shape
         values = np.empty(r * m)
         done = False
-        last = None
+        last: Any = None
         for i, coalition in enumerate(coalitions.reshape(-1, p)):
             # Truncation holds along one chain only; the next permutation begins with a
             # smaller coalition.
-            grows = last is not None and not (last & ~coalition).any()
-            done = done and grows
+            done = done and not (last & ~coalition).any()
             values[i] = self._v_full if done else self._value(coalition)
             if self.truncation is not None:
                 done = abs(values[i] - self._v_full) <= self.truncation

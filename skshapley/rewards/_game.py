@@ -161,8 +161,11 @@ class Game(ABC):
         """
         return means
 
-    def remainder(self) -> "Remainder | None":
-        """Return the game minus a part with known Shapley values, or None."""
+    def remainder(self) -> Any:
+        """Return the game minus a part with known Shapley values, or None.
+
+        The `known` of that game returns the values of the part (`Known`) for rows.
+        """
         return None
 
     def keys(self, rows) -> np.ndarray:
@@ -220,20 +223,6 @@ class Game(ABC):
                 "take(rows), which workers need: write one, or choose n_jobs=None."
             )
         return self
-
-
-class Remainder(NamedTuple):
-    """A game minus a part with known Shapley values.
-
-    Attributes
-    ----------
-    game : Game
-    known_values : callable
-        From positions of rows ``(r,)`` to the `Known` of this part.
-    """
-
-    game: Game
-    known_values: Callable[[np.ndarray], Known]
 
 
 def empty_values(game: Game, rows: np.ndarray) -> NDArray[np.float64]:

@@ -9,7 +9,10 @@ therefore have its own design.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from copy import copy
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,6 +27,7 @@ TINY = np.finfo(np.float64).eps
 SLACK = 1e-6
 
 
+@dataclass(eq=False)
 class Loss(ABC):
     """Base class of losses: the cost of a response at each row, given the row's target.
 
@@ -39,11 +43,10 @@ class Loss(ABC):
     name : str
     """
 
-    name: str
+    response: Response
+    owner: str
 
-    def __init__(self, response: Response, owner: str) -> None:
-        self.response = response
-        self.owner = owner
+    name = "loss"
 
     @abstractmethod
     def targets(self, y, n: int) -> np.ndarray:
@@ -87,18 +90,19 @@ class SquaredError(Loss):
         return ((targets - values) ** 2).mean(axis=1)
 
 
+@dataclass(eq=False)
 class LogLoss(Loss):
     """Minus the logarithm of the probability of the true class, clipped at 2e-16."""
 
     name = "log_loss"
 
-    def __init__(self, response, owner) -> None:
-        super().__init__(response, owner)
+    def __post_init__(self) -> None:
+        response = self.response
         self._classes = flat_classes(response.estimator)
         is_method = isinstance(response.method, str) and response.method != FUNCTION
         if is_method and (response.method != "predict_proba" or self._classes is None):
             raise ValueError(
-                f'{owner} with loss="log_loss" needs the predict_proba of a classifier '
+                f'{self.owner} with loss="log_loss" needs the predict_proba of a classifier '
                 f"of one target; got {response.method} of "
                 f"{type(response.estimator).__name__}. Wrap it in "
                 "sklearn.calibration.CalibratedClassifierCV, or pass a callable loss."
@@ -145,13 +149,14 @@ class LogLoss(Loss):
         return -np.log(np.clip(probabilities, TINY, 1.0))
 
 
+@dataclass(eq=False)
 class GivenLoss(Loss):
     """A function ``loss(y, response)`` that returns one number per row."""
 
-    def __init__(self, response, owner, function) -> None:
-        super().__init__(response, owner)
-        self.function = function
-        self.name = getattr(function, "__name__", "loss")
+    function: Callable[..., Any]
+
+    def __post_init__(self) -> None:
+        self.name = getattr(self.function, "__name__", self.name)
 
     def targets(self, y, n) -> np.ndarray:
         """Return y as an array."""

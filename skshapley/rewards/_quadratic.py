@@ -171,14 +171,13 @@ class KnownPart:
 
     def values(self, standard) -> Known:
         """Return the Shapley values of rows ``(r, d)`` in standard units, ``(r, p, c)``."""
-        totals = []
-        spreads = []
-        for x in (
-            standard - self.function.centre
-        ):  # one by one: rounding does not depend on other rows
-            totals.append(self.constants + (self.lines + self.squares @ x) @ x)
-            slopes = self.tilts @ x - self.leans
-            spreads.append((self.rows @ slopes.swapaxes(1, 2) + self.bends).var(axis=1))
+        # one by one: rounding does not depend on other rows
+        deviations = standard - self.function.centre
+        totals = [
+            self.constants + (self.lines + self.squares @ x) @ x for x in deviations
+        ]
+        slopes = ((self.tilts @ x - self.leans).swapaxes(1, 2) for x in deviations)
+        spreads = [(self.rows @ slope + self.bends).var(axis=1) for slope in slopes]
         c, groups, p = self.constants.shape
         values = np.reshape(totals, (-1, c, groups, p)).transpose(2, 0, 3, 1)
         variances = np.reshape(spreads, (-1, c, p)).swapaxes(1, 2)

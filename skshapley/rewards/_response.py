@@ -283,7 +283,7 @@ class Response:
             if by_class and self.n_columns == 2 and not self.whole:
                 probabilities = TO_PROBABILITIES.get(self.method, expit)(values)
                 # The negative one of two classes is redundant, unlike one of two labels.
-                if np.allclose(probabilities.sum(axis=1), 1, rtol=0, atol=1e-4):
+                if (np.abs(probabilities.sum(axis=1) - 1) <= 1e-4).all():
                     self.column = 1
 
     def _position(self, names) -> int:

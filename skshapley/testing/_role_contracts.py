@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import product
 from typing import Any
 
@@ -404,16 +404,12 @@ def _values(row: int, coalitions: np.ndarray) -> np.ndarray:
 
 def _of_rows(design: Any, rows: np.ndarray) -> Any:
     """Return the design of some rows, by indexing all arrays with a leading axis of rows."""
-    arrays = {
-        name: part
-        for name, part in vars(design).items()
-        if isinstance(part, np.ndarray)
-    }
+    parts = {item.name: getattr(design, item.name) for item in fields(design)}
     # Other arrays, such as weights of strata, belong to all rows.
     row_fields = {
         name: part[rows]
-        for name, part in arrays.items()
-        if part.ndim > 1 and len(part) == N_ROWS
+        for name, part in parts.items()
+        if isinstance(part, np.ndarray) and part.ndim > 1 and len(part) == N_ROWS
     }
     return replace(design, **row_fields)
 

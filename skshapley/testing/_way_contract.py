@@ -63,11 +63,10 @@ def check_way_alone(explainer: Any, X: Any) -> None:
         alone = _explained(way, take_rows(X, [row]))
         names = together.feature_names
         position = [list(names).index(name) for name in alone.feature_names]
-        expected = together.values[row][position]
         # Learned values are sums over training rows, whose order may vary.
         assert_equal(
             alone.values[0],
-            expected,
+            together.values[row][position],
             f"row {row} alone",
             ROUNDING * np.abs(together.values).max(),
         )

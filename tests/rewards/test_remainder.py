@@ -48,7 +48,7 @@ def test_quadratic_functions_are_solved_exactly(reward, groups):
     made = explainer(**options)
     game = made.reward_.game(X)
     rows = np.arange(len(X))
-    known = game.remainder().known_values(rows)
+    known = game.remainder().known(rows)
     exact = explainer(sampler="exact", **options).explain(X).values
     # the ridge leaves a part of it; what it takes is taken with its own sum
     part = made.reward_.masked_.part
@@ -73,7 +73,7 @@ def standard(made, Z):
 def test_values_per_background_row_agree_with_enumeration():
     made = explainer(max_rows=2001)
     part = made.reward_.masked_.part
-    known = made.reward_.game(X).remainder().known_values(np.arange(len(X)))
+    known = made.reward_.game(X).remainder().known(np.arange(len(X)))
 
     def taken(Z):
         return part.function(standard(made, Z))[:, 0]

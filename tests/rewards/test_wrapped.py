@@ -96,7 +96,7 @@ def test_permutations_are_split_independently_of_other_rows(kind):
     else:
         game, n_references = explainer().reward_.game(X), 1
     if kind == "remainder":
-        game = game.remainder().game
+        game = game.remainder()
 
     def walks(n):
         order = rng.permuted(np.tile(np.arange(D), (n, 1)), axis=1)
