@@ -115,12 +115,13 @@ class ClosedForm(Portable, ABC):
         -------
         self
         """
-        weights = np.ones(n_rows(background)) if weights is None else weights
-        weights = np.asarray(weights, dtype=np.float64)
-        column_player = (
+        weights = np.asarray(
+            np.ones(n_rows(background)) if weights is None else weights,
+            dtype=np.float64,
+        )
+        players = np.asarray(
             np.arange(background.shape[1]) if column_player is None else column_player
         )
-        players = np.asarray(column_player)
         total = weights.sum()
         # the weights of an explainer do not change, to the last bit
         self.weights_ = weights if abs(total - 1) < ROUNDING else weights / total

@@ -73,7 +73,9 @@ def without_values(table: Any, columns: NDArray[np.intp]) -> Any:
         missing = [nw.lit(None, dtype=kind).alias(name) for name, kind in names]
         return frame.with_columns(*missing).to_native()
     if not isinstance(table, pd.DataFrame):
-        masked = table.astype(table.dtype if table.dtype.kind in "fO" else np.float64)
+        masked = table.astype(
+            table.dtype if table.dtype.kind in ("f", "O") else np.float64
+        )
         masked[:, columns] = np.nan
         return masked
     masked = table.copy()

@@ -294,13 +294,13 @@ def numbers(X, owner, what) -> NDArray[np.float64]:
             kind in NUMBERS or numeric_objects
         ):  # a TypeError for objects that are no numbers
             table[:, j] = column.to_numpy(np.float64, na_value=np.nan)
-            finite = np.isfinite(table[:, j]).all()
-            fault = "" if finite else "has missing or infinite values: impute them"
-        if fault:
-            raise UnsupportedColumnError(
-                f"{owner} takes finite numbers, and column {name!r} of the {what} "
-                f'{fault} first, or choose reward="surrogate", which takes any column.'
-            )
+            if np.isfinite(table[:, j]).all():
+                continue
+            fault = "has missing or infinite values: impute them"
+        raise UnsupportedColumnError(
+            f"{owner} takes finite numbers, and column {name!r} of the {what} "
+            f'{fault} first, or choose reward="surrogate", which takes any column.'
+        )
     return table
 
 
