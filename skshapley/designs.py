@@ -200,9 +200,11 @@ class StepwiseDesign:
         Both ``(r, n, p)``. A step is not requested if the mixed row does not change, or
         equals the row to explain.
         """
-        enters = np.ones(self.permutations.shape, dtype=bool)
-        if self.differing is not None:
-            enters = np.take_along_axis(self.differing, self.permutations, axis=2)
+        enters = (
+            np.ones(self.permutations.shape, dtype=bool)
+            if self.differing is None
+            else np.take_along_axis(self.differing, self.permutations, axis=2)
+        )
         passed = np.cumsum(enters, axis=2, dtype=np.int32)
         # The last differing player completes the row to explain, whose value is known.
         return passed, enters & (passed < passed[:, :, -1:])
@@ -273,9 +275,11 @@ class StepwiseDesign:
             As in `Design.assemble`.
         """
         r, n, k = *self.permutations.shape[:2], v_full.shape[1]
-        start = np.broadcast_to(v_empty[:, None], (r, n, k))
-        if self.references is not None:
-            start = empty(np.arange(r), self.references)
+        start = (
+            np.broadcast_to(v_empty[:, None], (r, n, k))
+            if self.references is None
+            else empty(np.arange(r), self.references)
+        )
         # each step has the value of the last requested step
         passed, requested = self._passed
         at = np.cumsum(requested).reshape(requested.shape) - 1

@@ -1,7 +1,7 @@
 """Exact values for tree ensembles."""
 
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +15,7 @@ from skshapley._ways._forms import Exact
 from skshapley._ways._read import check_form
 from skshapley.closed_forms import Trees
 from skshapley.explanation import Explanation
-from skshapley.indices import Index, pair_index, player_index
+from skshapley.indices import pair_index, player_index
 from skshapley.readers._registry import read_trees
 
 __all__ = ["TreeEnsemble", "read_trees"]
@@ -192,11 +192,8 @@ class TreeExplainer(Attributor):
             self._background = Background.of(self, X, sample_weight, self.groups)
         self._check_nested(index, pairs)
         form.set_index(index, self.players_.levels)
-        rows = self.background_
-        weights = self.background_weights_
-        if from_paths:
-            rows = None
-            weights = np.ones(1)
+        rows = None if from_paths else self.background_
+        weights = np.ones(1) if from_paths else self.background_weights_
         form.fit(
             rows,
             weights,
@@ -213,7 +210,19 @@ class TreeExplainer(Attributor):
                 np.arange(len(response)),
                 form.size,
             )
-        labels = self._labels(self.output_names_, pairs, **self._facts(index))
+        classes = np.asarray(getattr(self.estimator, "classes_", [])).tolist()
+        explained = classes[-1:] if self.output is None else [self.output]
+        one_of_two = len(classes) == 2 and self.output_names_ is None
+        labels = self._labels(
+            self.output_names_,
+            pairs,
+            response_method=self.response_method,
+            output=self.output,
+            explained_class=explained[0] if one_of_two else None,
+            reward=self.feature_perturbation,
+            index=None if index.adds_up else index.name,
+            closed_form="trees",
+        )
         self._way: Way = Exact(labels, reward=None, entropy=0, form=form)
         return self
 
@@ -238,21 +247,6 @@ class TreeExplainer(Attributor):
         """
         check_is_fitted(self, "_way", msg=NOT_FITTED)
         return self._way.explain(self._table(X), self.n_jobs, False)
-
-    def _facts(self, index: Index) -> dict[str, Any]:
-        """Return the settings about the response and the perturbation."""
-        classes = np.asarray(getattr(self.estimator, "classes_", [])).tolist()
-        labels = classes[-1:] if self.output is None else [self.output]
-        return {
-            "response_method": self.response_method,
-            "output": self.output,
-            "explained_class": labels[0]
-            if len(classes) == 2 and self.output_names_ is None
-            else None,
-            "reward": self.feature_perturbation,
-            "index": None if index.adds_up else index.name,
-            "closed_form": "trees",
-        }
 
     def _read_output(self, name) -> tuple[TreeEnsemble, list | None]:
         """Return the trees of the outputs to explain, and their labels where there are several."""

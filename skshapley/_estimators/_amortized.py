@@ -116,8 +116,31 @@ class AmortizedExplainer(Delegating):
             For an explainer without learnable values, or invalid parameters or rows.
         """
         check_parameters(self, self._constraints)
-        _check_learnable(self.explainer)
         explainer = self.explainer
+        if not isinstance(explainer, Attributor) or isinstance(
+            explainer,
+            AmortizedExplainer,
+        ):
+            raise TypeError(
+                "AmortizedExplainer takes explainer as a ShapleyExplainer or "
+                f"TreeExplainer; got {explainer!r}: pass ShapleyExplainer(model)."
+            )
+        for name, plain in (("index", "shapley"), ("interactions", False)):
+            value = getattr(explainer, name, plain)
+            if value != plain:
+                raise ValueError(
+                    "AmortizedExplainer learns Shapley values, but its explainer has "
+                    f"{name}={value!r}: leave it at {plain!r}, or let the explainer "
+                    "explain all rows."
+                )
+        reward = getattr(explainer, "reward", "interventional")
+        plain = isinstance(reward, InterventionalReward) and reward.link is None
+        if not plain and reward not in ("interventional", "baseline"):
+            raise ValueError(
+                'AmortizedExplainer learns values of the rewards "interventional" and '
+                f'"baseline", but its explainer has reward={reward!r}: choose one of '
+                "these, or let the explainer explain all rows."
+            )
         if not hasattr(explainer, "_way"):
             explainer = copy(explainer).fit(X)
         if not explainer.players_.n_players:
@@ -162,8 +185,11 @@ class AmortizedExplainer(Delegating):
             If the model returns NaN, or another shape.
         """
         check_is_fitted(self, "explainer_")
-        verbose = getattr(self.explainer_, "verbose", False)
-        return self._way.explain(self._table(X), self.n_jobs, verbose)
+        return self._way.explain(
+            self._table(X),
+            self.n_jobs,
+            getattr(self.explainer_, "verbose", False),
+        )
 
     @property
     def estimator(self) -> Any:
@@ -179,31 +205,3 @@ class AmortizedExplainer(Delegating):
     def n_jobs(self) -> int | None:
         """The workers of the explainer."""
         return self.explainer.n_jobs
-
-
-def _check_learnable(explainer: Any) -> None:
-    """Raise an error unless the explainer has Shapley values from background rows."""
-    if not isinstance(explainer, Attributor) or isinstance(
-        explainer,
-        AmortizedExplainer,
-    ):
-        raise TypeError(
-            "AmortizedExplainer takes explainer as a ShapleyExplainer or "
-            f"TreeExplainer; got {explainer!r}: pass ShapleyExplainer(model)."
-        )
-    for name, plain in (("index", "shapley"), ("interactions", False)):
-        value = getattr(explainer, name, plain)
-        if value != plain:
-            raise ValueError(
-                "AmortizedExplainer learns Shapley values, but its explainer has "
-                f"{name}={value!r}: leave it at {plain!r}, or let the explainer "
-                "explain all rows."
-            )
-    reward = getattr(explainer, "reward", "interventional")
-    plain = isinstance(reward, InterventionalReward) and reward.link is None
-    if not plain and reward not in ("interventional", "baseline"):
-        raise ValueError(
-            'AmortizedExplainer learns values of the rewards "interventional" and '
-            f'"baseline", but its explainer has reward={reward!r}: choose one of '
-            "these, or let the explainer explain all rows."
-        )

@@ -158,8 +158,11 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         n = self._n_background
         if n < len(background.weights):
             predictions = response.over(background.rows, "background rows")
-            rng = generator(self._entropy, Stream.HERD)
-            background = background.herded(n, predictions, rng)
+            background = background.herded(
+                n,
+                predictions,
+                generator(self._entropy, Stream.HERD),
+            )
             self._background = background
         target = {"target": background.target} if reward.needs_target else {}
         reward = reward.for_table(background.rows)
@@ -217,14 +220,18 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
             Of the settings.
         """
         rows = self.background_
-        n_background = None if rows is None else n_rows(rows)
         settings = Settings(
             model=label(self.estimator),
-            n_background=n_background,
+            n_background=None if rows is None else n_rows(rows),
             **facts,
         )
-        seed = vars(self).get("random_state")
-        return Labels(settings, self._background, output_names, pairs, seed)
+        return Labels(
+            settings,
+            self._background,
+            output_names,
+            pairs,
+            vars(self).get("random_state"),
+        )
 
     def _table(self, X: Any) -> Any:
         """Return rows to explain, checked against the background."""
@@ -308,8 +315,11 @@ class Attributor(TransformerMixin, TableEstimator):
             The `values` of the explanation.
         """
         check_is_fitted(self, "_way", msg=NOT_FITTED)
-        verbose = getattr(self, "verbose", False)
-        return self._way.values(self._table(X), self.n_jobs, verbose)
+        return self._way.values(
+            self._table(X),
+            self.n_jobs,
+            getattr(self, "verbose", False),
+        )
 
     def transform(self, X) -> np.ndarray:
         """Return the attributions of X as a table, for pipelines.

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import NOT_FITTED, Attributor
 from skshapley._records._outcome import label
-from skshapley._run._plan import Plan, Request, Size
+from skshapley._run._plan import Size
 from skshapley._tables import (
     as_documents,
     container_for,
@@ -21,7 +21,7 @@ from skshapley._ways._choose import choose
 from skshapley._ways._documents import Documents
 from skshapley.explanation import Explanation
 from skshapley.indices import Index
-from skshapley.rewards import InterventionalReward, Response, Reward
+from skshapley.rewards import InterventionalReward, Players, Response, Reward
 from skshapley.rewards._tokens import CHUNK_TEXTS, DocumentReward
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -233,12 +233,14 @@ class ShapleyExplainer(Attributor):
             return self
         self._take_background(X, sample_weight, reward, y)
         request = self._requested()
+        # Indices matter later if a closed form may exist.
+        plan_for = request.draft if request.automatic else request.plan
         # other rewards know the cost of an evaluation after their fit
         draft = None
         p = self.players_.n_players
         b = self._n_background
         if type(reward) is InterventionalReward and reward.link is None:
-            draft = self._draft(request, Size(p, b, b))
+            draft = plan_for(Size(p, b, b))
         try:
             reward_: Any = self._fitted(reward, response)
         except (ValueError, TypeError, KeyError) as error:
@@ -251,7 +253,7 @@ class ShapleyExplainer(Attributor):
                 reward_.rows_per_value_,
                 of_means=reward_.link is not None,
             )
-            draft = self._draft(request, size)
+            draft = plan_for(size)
         labels = self._labels(
             response.output_names,
             request.pairs,
@@ -261,10 +263,6 @@ class ShapleyExplainer(Attributor):
         )
         self._way = choose(labels, reward_, request, draft, self.n_jobs)
         return self
-
-    def _draft(self, request: Request, size: Size) -> Plan:
-        """Return the plan of sampling; indices matter later if a closed form may exist."""
-        return request.draft(size) if request.automatic else request.plan(size)
 
     def _fit_documents(self, X: Any, response: Response, sample_weight: Any) -> None:
         """Call the model on documents once to learn its outputs.
@@ -291,7 +289,8 @@ class ShapleyExplainer(Attributor):
                     "document to shapley_values as a TokenReward."
                 )
         self._entropy = entropy_from(self.random_state, name)
-        self._background = Tokens.none()
+        players = Players(np.empty(0, dtype=object), np.empty(0, np.intp))
+        self._background = Tokens(None, np.empty(0), players)
         request = self._requested()
         request.plan(Size(1))  # raises for invalid parameters
         reward = DocumentReward(response, container_for(self.estimator, X))
@@ -322,9 +321,8 @@ class ShapleyExplainer(Attributor):
 
     def _with(self, **parameters: Any) -> Self:
         """Return an explainer of the same model with other parameters, and this background."""
-        explainer = type(self)(**{**self.get_params(deep=False), **parameters})
         background = self._background
-        return explainer.fit(
+        return type(self)(**{**self.get_params(deep=False), **parameters}).fit(
             background.rows,
             background.target,
             sample_weight=background.weights,

@@ -187,11 +187,21 @@ class GlobalImportance(TableEstimator):
         self._take_background(X, sample_weight, reward, y)
         # other rewards know the cost of an evaluation after their fit: at least one
         # model row
-        plain = type(reward) is InterventionalReward
-        least = self._sized(min(self._n_background, REFERENCES_A_ROW) if plain else 1)
+        p = self.players_.n_players
+        least = (
+            min(self._n_background, REFERENCES_A_ROW)
+            if type(reward) is InterventionalReward
+            else 1
+        )
         self._request = self._requested(sampler_by_steps)
-        self._plan = self._request.plan(least)  # raises for invalid values
+        # raises for invalid values
+        self._plan = self._request.plan(Size(p, rows_per_value=least))
         self.reward_: Any = self._fitted(reward, response)
+        # Each row to explain has its own sample of a large background. The loss of a
+        # mean counts all background rows as one.
+        self._samples = self.reward_.n_references_ > REFERENCES_A_ROW
+        cost = REFERENCES_A_ROW if self._samples else self.reward_.rows_per_value_
+        self._size = Size(p, rows_per_value=cost)
         if self._samples:
             self.reward_.sort_background(generator(self._plan.entropy, Stream.ORDER))
         self._named = self._labels(
@@ -233,11 +243,15 @@ class GlobalImportance(TableEstimator):
         """
         check_is_fitted(self, "reward_")
         self._check_decisions()
-        owner = type(self).__name__
         X = self._background.table(self, X)
         check_consistent_length(X, y)
         targets = self.loss_.targets(y, n_rows(X))
-        weights = checked_weights(sample_weight, n_rows(X), owner, unit="row")
+        weights = checked_weights(
+            sample_weight,
+            n_rows(X),
+            type(self).__name__,
+            unit="row",
+        )
         request = replace(self._request, limit=self._max_rows(n_rows(X)))
         joint = self.reward_.joint
         if joint:
@@ -248,28 +262,17 @@ class GlobalImportance(TableEstimator):
 
         def record(outcome: Outcome) -> GlobalExplanation:
             finished = weights[: len(outcome.values)]
-            explanation = self._named.explanation(outcome, X, plan)
-            return GlobalExplanation(explanation, finished / finished.sum(), joint)
+            return GlobalExplanation(
+                self._named.explanation(outcome, X, plan),
+                finished / finished.sum(),
+                joint,
+            )
 
         settings = self._named.settings
         workers = {"n_jobs": self.n_jobs, "verbose": self.verbose}
         if joint:
             return record(joint_run(game, plan, settings, **workers))
         return recorded_run(game, plan, settings, record, **workers)
-
-    @property
-    def _samples(self) -> bool:
-        """Whether each row to explain has its own sample of the background."""
-        return self.reward_.n_references_ > REFERENCES_A_ROW
-
-    @property
-    def _size(self) -> Size:
-        """The size of the game. The loss of a mean counts all background rows as one."""
-        rows = self.reward_.rows_per_value_
-        return self._sized(REFERENCES_A_ROW if self._samples else rows)
-
-    def _sized(self, rows_per_value: int) -> Size:
-        return Size(self.players_.n_players, rows_per_value=rows_per_value)
 
     def _max_rows(self, n_rows: int) -> int | str:
         """Return the model rows per row. They are few, because rows vary more than estimates."""
@@ -288,8 +291,10 @@ class GlobalImportance(TableEstimator):
             return None
         # By the content of a row: its background rows do not depend on the other rows
         # or their order.
-        keys = game.keys(np.arange(game.n_rows))
-        rngs = (generator(plan.entropy, Stream.REFERENCES, int(key)) for key in keys)
+        rngs = (
+            generator(plan.entropy, Stream.REFERENCES, int(key))
+            for key in game.keys(np.arange(game.n_rows))
+        )
         return np.stack(
             [game.row_order.shuffled(rng)[:REFERENCES_A_ROW] for rng in rngs]
         )

@@ -16,24 +16,6 @@ from skshapley._tools import Stream, generator
 SEEDS = 2**31
 
 
-def half_sample(rng: np.random.Generator, strata: np.ndarray) -> np.ndarray:
-    """Return True for a random half of each stratum, ``(n,)``; single units are kept.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    strata : ndarray of shape (n,), int
-        The stratum of each unit, 0, 1, ...
-    """
-    is_drawn = np.zeros(len(strata), dtype=bool)
-    for stratum in range(strata.max(initial=-1) + 1):
-        units = rng.permutation(np.flatnonzero(strata == stratum))
-        # A coin rounds the half of an odd number.
-        half = (len(units) + rng.integers(2)) // 2
-        is_drawn[units[: max(half, 1)]] = True
-    return is_drawn
-
-
 @dataclass(frozen=True, eq=False)
 class Training:
     """The training data of a model, with the units that are drawn together.
@@ -62,9 +44,15 @@ class Training:
     entropy: int
 
     def rows(self, number: int) -> np.ndarray:
-        """Return the rows of a half sample, in order."""
+        """Return the rows of a random half of each stratum, in order; single units are kept."""
         rng = generator(self.entropy, Stream.REFITS, number)
-        return np.flatnonzero(half_sample(rng, self.strata)[self.units])
+        is_drawn = np.zeros(len(self.strata), dtype=bool)
+        for stratum in range(self.strata.max(initial=-1) + 1):
+            units = rng.permutation(np.flatnonzero(self.strata == stratum))
+            # A coin rounds the half of an odd number.
+            half = (len(units) + rng.integers(2)) // 2
+            is_drawn[units[: max(half, 1)]] = True
+        return np.flatnonzero(is_drawn[self.units])
 
     def seeded(self, number: int) -> Any:
         """Return a clone of the estimator with new seeds; number 0 keeps given seeds."""
@@ -75,11 +63,13 @@ class Training:
             return estimator
         rng = generator(self.entropy, Stream.REFITS, number, 1)
         estimator = clone(estimator)
-        seeds = {}
-        for name, value in sorted(estimator.get_params().items(), key=_by_name):
-            is_seed = name.rpartition("__")[2] == "random_state"
-            if is_seed and (number or value is None):
-                seeds[name] = int(rng.integers(SEEDS))
+        parameters = estimator.get_params()
+        seeds = {
+            name: int(rng.integers(SEEDS))
+            for name in sorted(parameters)
+            if name.rpartition("__")[2] == "random_state"
+            and (number or parameters[name] is None)
+        }
         return estimator.set_params(**seeds)
 
     def model(self, number: int, rows: np.ndarray | None) -> Any:
@@ -89,12 +79,13 @@ class Training:
         if rows is not None:
             parts = [None if part is None else take_rows(part, rows) for part in parts]
         X, y, weights = parts
-        if not hasattr(estimator, "fit"):
-            return estimator(X, y, **_weighted("sample_weight", weights))
-        name = "sample_weight"
-        if isinstance(estimator, Pipeline):
-            name = f"{estimator.steps[-1][0]}__sample_weight"
-        return estimator.fit(X, y, **_weighted(name, weights))
+        name = (
+            f"{estimator.steps[-1][0]}__sample_weight"
+            if isinstance(estimator, Pipeline)
+            else "sample_weight"
+        )
+        options = {} if weights is None else {name: weights}
+        return getattr(estimator, "fit", estimator)(X, y, **options)
 
     def models(
         self,
@@ -103,19 +94,10 @@ class Training:
         n_jobs: int | None,
     ) -> Iterator[Any]:
         """Yield the fitted refits in order."""
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-        yield from parallel(
+        yield from Parallel(n_jobs=n_jobs, return_as="generator")(
             delayed(self.model)(number, None if seeds_only else self.rows(number))
             for number in numbers
         )
-
-
-def _weighted(name: str, weights: Any) -> dict[str, Any]:
-    return {} if weights is None else {name: weights}
-
-
-def _by_name(parameter: tuple[str, Any]) -> str:
-    return parameter[0]
 
 
 def units_of(

@@ -104,7 +104,7 @@ def shapley_values(
             f"shapley_values needs n_players as a positive int; got {n_players!r}."
             f" Pass n_players=, or a reward that has it as an attribute."
         )
-    request = Request.of(
+    plan = Request.of(
         "shapley_values",
         sampler=sampler,
         solver=solver,
@@ -113,9 +113,11 @@ def shapley_values(
         random_state=random_state,
         interactions=interactions,
         index=index,
-    )
-    plan = request.plan(Size(int(n_players)))
+    ).plan(Size(int(n_players)))
     game = FunctionGame(reward, int(n_players))
     outcome = run(game, plan, n_jobs=n_jobs)
-    name = None if plan.pairs is None else plan.pairs.name
-    return ShapleyResult.from_outcome(outcome, game.one_output, name)
+    return ShapleyResult.from_outcome(
+        outcome,
+        game.one_output,
+        None if plan.request.pairs is None else plan.request.pairs.name,
+    )

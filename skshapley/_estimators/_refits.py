@@ -197,30 +197,6 @@ class RefitExplainer(Delegating):
             If a refit fails; the finished ones are in `estimators_`.
         """
         check_parameters(self, self._constraints)
-        self._check_explainer()
-        entropy = entropy_from(self.random_state, type(self).__name__)
-        background = X if self.background is None else self.background
-        weights = sample_weight if self.background is None else None
-        self.samples_: list | None = None
-        if self.models is not None:
-            self.estimator_, self.estimators_ = self.estimator, list(self.models)
-            source = f"{len(self.estimators_)} given models"
-        else:
-            source = self._refit(X, y, sample_weight, groups, entropy, background)
-        self.n_refits_ = len(self.estimators_)
-        self.explainer_ = self._explainer(self.estimator_, entropy)
-        self._fit_to_background(self.explainer_, background, weights)
-        ways = []
-        for number, model in enumerate(self.estimators_):
-            explainer = self._explainer(model, entropy)
-            self._fit_to_background(explainer, background, weights)
-            self._check_outputs(number, explainer)
-            ways.append(explainer._way)
-        self._way = Refits.of(self.explainer_._way, ways, source)
-        return self
-
-    def _check_explainer(self) -> None:
-        """Raise TypeError unless the explainer explains single models."""
         explainer = self.explainer
         single = isinstance(explainer, Attributor) and not isinstance(
             explainer,
@@ -232,6 +208,39 @@ class RefitExplainer(Delegating):
                 f"whose settings it uses; got {explainer!r}: pass "
                 'ShapleyExplainer(model, reward="conditional"), for example.'
             )
+        entropy = entropy_from(self.random_state, type(self).__name__)
+        background = X if self.background is None else self.background
+        weights = sample_weight if self.background is None else None
+        self.samples_: list | None = None
+        if self.models is not None:
+            self.estimator_, self.estimators_ = self.estimator, list(self.models)
+            source = f"{len(self.estimators_)} given models"
+        else:
+            source = self._refit(X, y, sample_weight, groups, entropy, background)
+        self.n_refits_ = len(self.estimators_)
+        explainers = []
+        for number, model in enumerate([self.estimator_, *self.estimators_]):
+            explainers.append(self._explainer(model, entropy))
+            explainers[-1].fit(background, sample_weight=weights)
+            if not explainers[0].players_.n_players:
+                raise TypeError(
+                    "RefitExplainer explains the rows of tables, and got documents: "
+                    "pass a table of their features, or explain the model alone by "
+                    "ShapleyExplainer(model)."
+                )
+            expected, outputs = (
+                explainers[place]._way.labels.output_names for place in (0, -1)
+            )
+            if outputs != expected:
+                raise ValueError(
+                    f"RefitExplainer got a model with the outputs {expected}, and "
+                    f"refit {number} has {outputs}: pass groups or blocks that contain "
+                    "all classes, or models= with the same outputs."
+                )
+        self.explainer_ = explainers[0]
+        main, *refits = (explainer._way for explainer in explainers)
+        self._way = Refits.of(main, refits, source)
+        return self
 
     def _explainer(self, model: Any, entropy: int) -> Attributor:
         """Return an explainer of a model, with the given settings."""
@@ -249,21 +258,6 @@ class RefitExplainer(Delegating):
         }
         return type(self.explainer)(**parameters)
 
-    def _fit_to_background(
-        self,
-        explainer: Attributor,
-        background: Any,
-        weights: Any,
-    ) -> None:
-        """Fit the explainer of a model to the background."""
-        explainer.fit(background, sample_weight=weights)
-        if not explainer.players_.n_players:
-            raise TypeError(
-                "RefitExplainer explains the rows of tables, and got documents: pass a "
-                "table of their features, or explain the model alone by "
-                "ShapleyExplainer(model)."
-            )
-
     def _refit(
         self,
         X: Any,
@@ -274,33 +268,6 @@ class RefitExplainer(Delegating):
         background: Any,
     ) -> str:
         """Fit the refits, and the model if necessary; return a phrase for them."""
-        training = self._training(X, y, sample_weight, groups, entropy)
-        self.estimators_ = []
-        self.estimator_ = self.estimator
-        if not _is_fitted(self.estimator):
-            self.estimator_ = training.model(0, None)
-        automatic = isinstance(self.n_refits, str)
-        goal = FIRST_REFITS if automatic else int(self.n_refits)
-        self._extend(training, goal)
-        while automatic and goal < MOST_REFITS and not self._precise(background):
-            goal += STEP
-            self._extend(training, goal)
-        if self.seeds_only:
-            return f"{goal} fits with other seeds"
-        self.samples_ = [training.rows(1 + number) for number in range(goal)]
-        whole = "" if groups is None else " of whole groups"
-        whole = whole if self.blocks is None else f" of {self.blocks} blocks"
-        return f"{goal} half samples{whole}"
-
-    def _training(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        groups: Any,
-        entropy: int,
-    ) -> Training:
-        """Return the checked training data."""
         n = n_rows(X)
         columns = {"y": y, "sample_weight": sample_weight, "groups": groups}
         arrays = {
@@ -326,7 +293,7 @@ class RefitExplainer(Delegating):
                 f"{LEAST_ROWS // 2} groups; got {n} rows in {len(strata)}. Pass models="
                 " that were fitted to other samples."
             )
-        return Training(
+        training = Training(
             self.estimator,
             X,
             arrays["y"],
@@ -335,13 +302,32 @@ class RefitExplainer(Delegating):
             strata,
             entropy,
         )
+        self.estimators_ = []
+        self.estimator_ = (
+            self.estimator if _is_fitted(self.estimator) else training.model(0, None)
+        )
+        automatic = isinstance(self.n_refits, str)
+        goal = FIRST_REFITS if automatic else int(self.n_refits)
+        self._extend(training, goal)
+        while automatic and goal < MOST_REFITS and not self._precise(background):
+            goal += STEP
+            self._extend(training, goal)
+        if self.seeds_only:
+            return f"{goal} fits with other seeds"
+        self.samples_ = [training.rows(1 + number) for number in range(goal)]
+        whole = "" if groups is None else " of whole groups"
+        whole = whole if self.blocks is None else f" of {self.blocks} blocks"
+        return f"{goal} half samples{whole}"
 
     def _extend(self, training: Training, goal: int) -> None:
         """Add refits up to a number of them."""
         start = len(self.estimators_)
         with progress(goal, self.verbose, "fitting", unit="refits") as report:
-            numbers = range(1 + start, 1 + goal)
-            models = training.models(numbers, self.seeds_only, self.n_jobs)
+            models = training.models(
+                range(1 + start, 1 + goal),
+                self.seeds_only,
+                self.n_jobs,
+            )
             try:
                 for model in models:
                     self.estimators_.append(model)
@@ -360,27 +346,21 @@ class RefitExplainer(Delegating):
         size = min(n, PROBE_ROWS)
         rows = take_rows(background, np.arange(size) * n // size)
         entropy = entropy_from(0, type(self).__name__)
-        predictions = []
-        for model in self.estimators_:
-            explainer = self._explainer(model, entropy)
-            explainer.fit(rows)
-            predictions.append(explainer._way.predictions(explainer._table(rows)))
+        explainers = [
+            self._explainer(model, entropy).fit(rows) for model in self.estimators_
+        ]
+        predictions = [
+            explainer._way.predictions(explainer._table(rows))
+            for explainer in explainers
+        ]
         centred = np.array(predictions) - np.mean(predictions, axis=0)
         squares = (centred**2).sum(axis=0)
-        fourth = (centred**4).sum(axis=0)
-        degrees = degrees_of_tails(len(predictions) - 1, squares, fourth)
+        degrees = degrees_of_tails(
+            len(predictions) - 1,
+            squares,
+            (centred**4).sum(axis=0),
+        )
         return bool(np.median(np.sqrt(1 / (2 * degrees))) <= PRECISION)
-
-    def _check_outputs(self, number: int, explainer: Attributor) -> None:
-        """Raise ValueError for a refit with other outputs than the model."""
-        expected = self.explainer_._way.labels.output_names
-        outputs = explainer._way.labels.output_names
-        if outputs != expected:
-            raise ValueError(
-                f"RefitExplainer got a model with the outputs {expected}, and refit "
-                f"{number + 1} has {outputs}: pass groups or blocks that contain all "
-                "classes, or models= with the same outputs."
-            )
 
     @corrected
     def explain(self, X) -> Explanation:
@@ -413,12 +393,8 @@ class RefitExplainer(Delegating):
 
 def _is_fitted(estimator: Any) -> bool:
     """Return True for a fitted estimator."""
-    if not hasattr(estimator, "fit"):
-        return False
-    if isinstance(estimator, FrozenEstimator):
-        return True
     try:
         check_is_fitted(estimator)
-    except NotFittedError:
-        return False
+    except (NotFittedError, TypeError):  # TypeError for functions
+        return isinstance(estimator, FrozenEstimator)
     return True

@@ -41,6 +41,7 @@ from skshapley._tools import (
     Number,
     check_parameters,
     corrected,
+    counted,
     entropy_from,
     resolve,
 )
@@ -70,10 +71,13 @@ def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Li
     logistic = isinstance(explainer.exact_, Logistic)
     exact = "log_odds" if logistic else explainer._way.labels.settings.exact_response
     if exact is not None:
-        by_odds = ShapleyExplainer(
-            **{**explainer.get_params(deep=False), "response_method": exact}
+        explanation = (
+            ShapleyExplainer(
+                **{**explainer.get_params(deep=False), "response_method": exact}
+            )
+            .fit(explainer.background_)
+            .explain(X)
         )
-        explanation = by_odds.fit(explainer.background_).explain(X)
         link: Link = (
             expit if explanation.values.ndim == 2 else partial(softmax, axis=-1)
         )
@@ -110,25 +114,12 @@ def gains(explanation: Explanation, link: Link, targets: np.ndarray) -> np.ndarr
     values = explanation.values
     errors = explanation.standard_errors
     # The prediction without the player's contribution, on the scale of the response.
-    without = link(explanation.predictions[:, None] - values)
-    gain = values * (targets[:, None] - without)
+    gain = values * (targets[:, None] - link(explanation.predictions[:, None] - values))
     if link is _same and errors is not None:
         gain = (
             gain - np.nan_to_num(errors) ** 2
         )  # the contribution of noise to a square
     return gain if gain.ndim == 2 else gain.sum(axis=2)
-
-
-def targets_of(
-    y: np.ndarray,
-    classes: np.ndarray | None,
-    explanation: Explanation,
-) -> np.ndarray:
-    """Return the targets in the shape of the predictions of an explanation."""
-    if classes is None:
-        return np.asarray(y, dtype=np.float64)
-    hits = (y[:, None] == classes).astype(np.float64)
-    return hits[:, 1] if explanation.output_names is None else hits
 
 
 def _same(response: np.ndarray) -> np.ndarray:
@@ -269,18 +260,37 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         folds: list = list(
             check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(X, y)
         )
-        rows = _rows_of(folds, owner)
+        rows = np.concatenate([test for _, test in folds])
+        if len(np.unique(rows)) < len(rows):
+            raise ValueError(
+                f"{owner} got cv with folds that share rows, so that errors over rows "
+                "would be too small: choose folds that do not, such as KFold."
+            )
         if is_classifier(self.estimator):
             check_classification_targets(y)
-            _refuse_missing_classes(folds, y, owner)
+            # Their models would lack some outputs.
+            classes, counts = np.unique(y, return_counts=True)
+            for train, _ in folds:
+                missing = ~np.isin(classes, y[train])
+                if missing.any():
+                    rare = classes.tolist()[missing.argmax()]
+                    n = counts[missing.argmax()]
+                    raise ValueError(
+                        f"{owner} got cv with a fold without the class {rare!r} in "
+                        f"its training rows; the class has {counted(n, 'row')}. Leave "
+                        "out classes with one row, and choose folds that contain all "
+                        "classes, such as StratifiedKFold."
+                    )
         of_folds = [
             self._explained(X, y, train, test, entropy) for train, test in folds
         ]
         # Folds come in any order; the explanation follows the table.
         by_row = np.argsort(rows, kind="stable")
         self.explanation_ = Explanation.merge([part for part, _ in of_folds])[by_row]
-        gained = np.concatenate([part for _, part in of_folds])
-        self._means = Means.of(gained, np.full(len(rows), 1 / len(rows)))
+        self._means = Means.of(
+            np.concatenate([part for _, part in of_folds]),
+            np.full(len(rows), 1 / len(rows)),
+        )
         self._names = column_names(X)
         self.p_values_ = p_values(self._means)
         self.feature_importances_ = np.maximum(self._means.values, 0.0)
@@ -302,31 +312,34 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         model = clone(self.estimator).fit(training_rows, y[train])
         reward = resolve(self.reward, REWARDS, Reward, type(self).__name__, "reward")
         if reward.joint:
-            importance = GlobalImportance(
+            losses = (
+                GlobalImportance(
+                    model,
+                    reward=reward,
+                    max_rows=self.max_rows,
+                    n_jobs=self.n_jobs,
+                    random_state=entropy,
+                )
+                .fit(training_rows, y[train])
+                .explain(held_out, y[test])
+                .rows
+            )
+            return losses, losses.values
+        explanation, link = explained_rows(
+            ShapleyExplainer(
                 model,
                 reward=reward,
                 max_rows=self.max_rows,
                 n_jobs=self.n_jobs,
                 random_state=entropy,
-            )
-            losses = (
-                importance.fit(training_rows, y[train]).explain(held_out, y[test]).rows
-            )
-            return losses, losses.values
-        explainer = ShapleyExplainer(
-            model,
-            reward=reward,
-            max_rows=self.max_rows,
-            n_jobs=self.n_jobs,
-            random_state=entropy,
+            ).fit(training_rows),
+            held_out,
         )
-        explanation, link = explained_rows(explainer.fit(training_rows), held_out)
-        classes = model.classes_ if is_classifier(model) else None
-        return explanation, gains(
-            explanation,
-            link,
-            targets_of(y[test], classes, explanation),
-        )
+        targets = y[test]
+        if is_classifier(model):
+            targets = targets[:, None] == model.classes_
+            targets = targets[:, 1] if explanation.output_names is None else targets
+        return explanation, gains(explanation, link, targets.astype(np.float64))
 
     def to_frame(self) -> pd.DataFrame:
         """Return importances, tests and the selection, the most important feature first.
@@ -346,8 +359,10 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             "p_adjusted": adjusted(self.p_values_),
             "selected": self._get_support_mask(),
         }
-        frame = pd.DataFrame(columns, index=pd.Index(self._names, name="feature"))
-        return frame.sort_values("importance", ascending=False, kind="stable")
+        return pd.DataFrame(
+            columns,
+            index=pd.Index(self._names, name="feature"),
+        ).sort_values("importance", ascending=False, kind="stable")
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
@@ -399,30 +414,3 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         tags.target_tags = selector_tags.target_tags
         tags.target_tags.required = True
         return tags
-
-
-def _rows_of(folds: list, owner: str) -> np.ndarray:
-    """Return the held-out rows of each fold, or raise ValueError if folds overlap."""
-    rows = np.concatenate([test for _, test in folds])
-    if len(np.unique(rows)) < len(rows):
-        raise ValueError(
-            f"{owner} got cv with folds that share rows, so that errors over rows "
-            "would be too small: choose folds that do not, such as KFold."
-        )
-    return rows
-
-
-def _refuse_missing_classes(folds: list, y: np.ndarray, owner: str) -> None:
-    """Raise ValueError for folds with models that would lack some outputs."""
-    classes, counts = np.unique(y, return_counts=True)
-    for train, _ in folds:
-        missing = ~np.isin(classes, y[train])
-        if missing.any():
-            rare = classes.tolist()[missing.argmax()]
-            n = counts[missing.argmax()]
-            raise ValueError(
-                f"{owner} got cv with a fold without the class {rare!r} in its "
-                f"training rows; the class has {'1 row' if n == 1 else f'{n} rows'}. "
-                "Leave out classes with one row, and choose folds that contain all "
-                "classes, such as StratifiedKFold."
-            )

@@ -57,8 +57,7 @@ def neighbour_values(
     """
     n = len(y)
     k = estimator.n_neighbors
-    model = clone(estimator).fit(X, y)
-    _, order = model.kneighbors(X_val, n_neighbors=n)
+    _, order = clone(estimator).fit(X, y).kneighbors(X_val, n_neighbors=n)
     right = (np.asarray(y)[order] == np.asarray(y_val)[:, None]).astype(np.float64)
     few_nearer = np.array([index.size_law(nearer)[:k].sum() for nearer in range(n)])
     following = np.pad(right[:, 1:], [(0, 0), (0, 1)])
@@ -199,7 +198,8 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
         check_consistent_length(X_val, y_val)
         self.players_, members = self._members(len(y))
         index_of_values = player_index(self.index, type(self).__name__)
-        plain = self._auto and self.scoring is None and self.groups is None
+        automatic = is_auto(self.sampler) and is_auto(self.solver)
+        plain = automatic and self.scoring is None and self.groups is None
         # Subclasses may predict differently, so only the class itself has the closed
         # form.
         nearest = type(self.estimator) is KNeighborsClassifier
@@ -213,41 +213,47 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
                 y_val,
                 index_of_values,
             )
-            return self._keep(
-                ShapleyResult(values, np.zeros_like(values), 0.0, full, 1, True)
+            result = ShapleyResult(values, np.zeros_like(values), 0.0, full, 1, True)
+        else:
+            request = Request.of(
+                type(self).__name__,
+                # truncated values need permutations
+                sampler="antithetic"
+                if automatic and self.truncation is not None
+                else self.sampler,
+                solver=self.solver,
+                max_evals=self.max_evals,
+                stopping=self.stopping,
+                random_state=self.random_state,
+                index=self.index,
             )
-        request = Request.of(
-            type(self).__name__,
-            # truncated values need permutations
-            sampler="antithetic"
-            if self._auto and self.truncation is not None
-            else self.sampler,
-            solver=self.solver,
-            max_evals=self.max_evals,
-            stopping=self.stopping,
-            random_state=self.random_state,
-            index=self.index,
-        )
-        plan = request.plan(Size(len(self.players_)))
-        game = DataGame(
-            self.estimator,
-            X,
-            y,
-            X_val,
-            y_val,
-            scorer=check_scoring(self.estimator, scoring=self.scoring),
-            members=members,
-            truncation=self.truncation,
-        )
-        with progress(
-            plan.max_rows,
-            self.verbose,
-            "evaluating",
-            unit="coalitions",
-        ) as report:
-            outcome = run(game, plan, n_jobs=self.n_jobs, evaluations=report)
-        self.n_unfitted_ = game.count_unfitted()
-        return self._keep(ShapleyResult.from_outcome(outcome, one_output=True))
+            plan = request.plan(Size(len(self.players_)))
+            game = DataGame(
+                self.estimator,
+                X,
+                y,
+                X_val,
+                y_val,
+                scorer=check_scoring(self.estimator, scoring=self.scoring),
+                members=members,
+                truncation=self.truncation,
+            )
+            with progress(
+                plan.max_rows,
+                self.verbose,
+                "evaluating",
+                unit="coalitions",
+            ) as report:
+                outcome = run(game, plan, n_jobs=self.n_jobs, evaluations=report)
+            self.n_unfitted_ = game.count_unfitted()
+            result = ShapleyResult.from_outcome(outcome, one_output=True)
+        self.values_ = result.values
+        self.standard_errors_ = result.standard_errors
+        self.base_value_ = result.base_value
+        self.full_value_ = result.full_value
+        self.n_evaluations_ = result.n_evaluations
+        self.converged_ = result.converged
+        return self
 
     def _members(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the labels of the players, and the player of each point."""
@@ -260,16 +266,3 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
                 f"({n},); got shape {groups.shape}."
             )
         return np.unique(groups, return_inverse=True)
-
-    @property
-    def _auto(self) -> bool:
-        return is_auto(self.sampler) and is_auto(self.solver)
-
-    def _keep(self, result: ShapleyResult) -> Self:
-        self.values_ = result.values
-        self.standard_errors_ = result.standard_errors
-        self.base_value_ = result.base_value
-        self.full_value_ = result.full_value
-        self.n_evaluations_ = result.n_evaluations
-        self.converged_ = result.converged
-        return self

@@ -1,6 +1,7 @@
 """The pairs of one row to explain, and its estimates."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -62,13 +63,14 @@ LEAST_OF_STEPS = 28
 Estimates = tuple[np.ndarray, np.ndarray]  # values and standard errors
 
 
+@dataclass(eq=False)
 class Case:
     """The pairs of one row to explain, and the estimates from the pairs so far.
 
     Every estimate uses the first applicable method: enumeration, least squares without
     residual, or a Gaussian process.
 
-    Parameters
+    Attributes
     ----------
     index : Index
         Of the players' values.
@@ -77,10 +79,7 @@ class Case:
     corrected : callable or None
         Returns values and errors without bias from the posterior of a random sample of
         pairs.
-
-    Attributes
-    ----------
-    seen : list of Seen
+    designs : list of Seen
         Designs, the place of the row in them, and its values.
     ranked : ndarray of shape (p,), int, or None
         The players, those with the largest effects first, if they determine a process.
@@ -90,21 +89,15 @@ class Case:
         After `solve`.
     """
 
-    def __init__(
-        self,
-        index: Index,
-        pairs: Index | None,
-        corrected: Callable[[Posterior], Estimates] | None = None,
-    ) -> None:
-        self.index = index
-        self.pairs = pairs
-        self._corrected = corrected
-        self.seen: list[Seen] = []
-        self.solution: Estimates | None = None
+    index: Index
+    pairs: Index | None
+    corrected: Callable[[Posterior], Estimates] | None = None
+    designs: list[Seen] = field(default_factory=list, init=False)
+    solution: Estimates | None = field(default=None, init=False)
 
     def add(self, design: OddDesign, place: int, values: np.ndarray) -> None:
         """Add the values ``(m, k)`` of one row of a design."""
-        self.seen.append((design, place, values))
+        self.designs.append((design, place, values))
         self.solution = None
         self.background_errors = np.full(
             (design.coalitions.shape[2], values.shape[1]),
@@ -118,8 +111,8 @@ class Case:
     def solve(self) -> Estimates:
         """Return values and standard errors of players, then of their pairs, ``(e, k)`` each."""
         if self.solution is None:
-            every, even, drawn = observed(self.seen)
-            if self.seen[-1][0].exact:
+            every, even, drawn = observed(self.designs)
+            if self.designs[-1][0].exact:
                 values = by_enumeration(every, even, self.index, self.pairs)
                 self.solution = values, np.zeros_like(values)
             else:
@@ -139,7 +132,7 @@ class Case:
         placed = np.isnan(drawn)
         odd = every.take(placed)
         even = even.take(placed)
-        random = self._corrected is not None
+        random = self.corrected is not None
         if random and len(odd) - 1 < LEAST_RANDOM_PAIRS * odd.n_players:
             errors[:] = np.nan
         if not self.index.symmetric:
@@ -157,12 +150,14 @@ class Case:
         placed = np.isnan(drawn)
         p = every.n_players
         odd = every.take(placed)  # a Gaussian process holds no more
-        kernel = OddKernel.from_vector(self._fitted(odd), p)
-        plain = self._corrected is not None or odd.block is not None
+        plain = self.corrected is not None or odd.block is not None
         functional = OddValues(self.index) if plain else GameValues(self.index)
-        posterior = Posterior(Process(odd, kernel, functional), odd.values)
-        if self._corrected is not None:
-            return self._corrected(posterior)
+        posterior = Posterior(
+            Process(odd, OddKernel.from_vector(self._fitted(odd), p), functional),
+            odd.values,
+        )
+        if self.corrected is not None:
+            return self.corrected(posterior)
         values = posterior.means
         if odd.blocks is not None and self.index == SHAPLEY:
             self.background_errors[:, which] = background_errors(posterior, odd.blocks)
@@ -187,10 +182,14 @@ class Case:
             return values, errors
         points = relative(even).outputs(residual)
         if self._even_kernel is None:
-            reach = np.exp(self._fitted(odd)[: odd.n_players])
-            self._even_kernel = fit_even(points, reach)
-        process = Process(points, self._even_kernel, functional)
-        posterior = Posterior(process, points.values)
+            self._even_kernel = fit_even(
+                points,
+                np.exp(self._fitted(odd)[: odd.n_players]),
+            )
+        posterior = Posterior(
+            Process(points, self._even_kernel, functional),
+            points.values,
+        )
         values[:, residual] = posterior.means
         stated = standard_errors(posterior)
         if points.block is None:
@@ -214,13 +213,13 @@ def solve_ranked(cases: Sequence[Case]) -> None:
 
     The pairs are the full coalition, single players in their order, then other pairs.
     """
-    values = odd_part(np.stack([joined_values(case.seen) for case in cases]))
+    values = odd_part(np.stack([joined_values(case.designs) for case in cases]))
     ranked = np.array([case.ranked for case in cases])
     p = ranked.shape[1]
     order = np.tile(np.arange(values.shape[1]), (len(cases), 1))
     order[:, 1 : p + 1] = 1 + ranked
     values = np.take_along_axis(values, order[:, :, None], axis=1)
-    signs = observed(cases[0].seen)[0].signs[np.ix_(order[0], ranked[0])]
+    signs = observed(cases[0].designs)[0].signs[np.ix_(order[0], ranked[0])]
     points = ranked_points(p, len(signs), np.packbits(signs > 0).tobytes())
     means, errors, residual = linear_by_rank(points, values)
     candidates = best_candidates(points, values)
@@ -228,10 +227,13 @@ def solve_ranked(cases: Sequence[Case]) -> None:
         rows = np.flatnonzero(candidates == i)
         posterior = Posterior(ranked_process(points, *CANDIDATES[i]), values[rows])
         estimate = blended(posterior, posterior.means, standard_errors(posterior))
-        stated = allowing_for_steps(posterior, estimate[1])
         fitted = residual[rows, None]
         means[rows] = np.where(fitted, estimate[0], means[rows])
-        errors[rows] = np.where(fitted, stated, errors[rows])
+        errors[rows] = np.where(
+            fitted,
+            allowing_for_steps(posterior, estimate[1]),
+            errors[rows],
+        )
     places = np.argsort(ranked, axis=1)
     for case, place, mean, error in zip(cases, places, means, errors, strict=True):
         case.solution = mean[place], error[place]
@@ -242,8 +244,11 @@ def allowing_for_steps(posterior: Posterior, errors: np.ndarray) -> np.ndarray:
     points = posterior.process.points
     n_pairs = len(points) - 1
     below_least = points.block is None and n_pairs < LEAST_PAIRS * points.n_players
-    unknown = below_least | (posterior.in_steps & (n_pairs < LEAST_OF_STEPS))
-    return np.where(unknown, np.nan, overlooked(posterior, errors))
+    return np.where(
+        below_least | (posterior.in_steps & (n_pairs < LEAST_OF_STEPS)),
+        np.nan,
+        overlooked(posterior, errors),
+    )
 
 
 def by_enumeration(

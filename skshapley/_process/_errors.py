@@ -59,9 +59,11 @@ def standard_errors(posterior: Posterior) -> np.ndarray:
     # single players, often have the largest errors, so errors on airport games were 2
     # to 7 times too large. Steps of interactions show in few pairs, so all of them
     # count.
-    counted = process.points.unseen + LEAST_UNSEEN
-    if process.functional.least_counted:
-        counted = np.ones(len(process.points))
+    counted = (
+        np.ones(len(process.points))
+        if process.functional.least_counted
+        else process.points.unseen + LEAST_UNSEEN
+    )
     scale = np.maximum(
         _widened(squared, counted),
         _widened(squared, counted * influence),
@@ -125,9 +127,9 @@ def overlooked(
         axis=-2,
         keepdims=True,
     )
-    interactions = values
-    if not weight:
-        interactions = values - process.points.signs @ posterior.means / 2
+    interactions = (
+        values if weight else values - process.points.signs @ posterior.means / 2
+    )
     largest = np.abs(interactions).max(axis=-2, keepdims=True)
     silent = np.hypot(SILENT * posterior.repeated, FEW / n) * largest / n
     wide = value_range(posterior.means[..., process.witnesses, :])

@@ -109,9 +109,9 @@ class PartKernel(ABC):
         return self.reach / self.reach.sum()
 
     @property
-    @abstractmethod
     def shares(self) -> np.ndarray:
         """Variances of the coefficients of the lowest order, relative to `lowest`."""
+        return self.share
 
     @cached_property
     def log_norm(self) -> float:
@@ -262,11 +262,6 @@ class OddKernel(PartKernel):
         return cls(np.exp(theta[:p]), *np.exp(theta[p:]).tolist())
 
     @staticmethod
-    def scalars(blocked: bool) -> tuple[Scalar, ...]:
-        """Return the priors of the parameters after the reaches."""
-        return LOWEST, NOISE, SIZE, *(SPREADS if blocked else ())
-
-    @staticmethod
     def prior(p: int, blocked: bool) -> Prior:
         """Return the prior of the vector of p players, ``(p + 3,)``, or ``(p + 5,)`` with blocks.
 
@@ -274,16 +269,12 @@ class OddKernel(PartKernel):
         the log a_j.
         """
         reach = Scalar(-np.log(p), 1.0, np.log(SHORTEST / p), np.log(LONGEST))
-        out = Prior.of(*[reach] * p, *OddKernel.scalars(blocked))
+        spreads = SPREADS if blocked else ()
+        out = Prior.of(*[reach] * p, LOWEST, NOISE, SIZE, *spreads)
         out.precision[:p, :p] += (1 / (REACH_LEVEL_VARIANCE * p) - 1) / p
         if not blocked:
             out.start[p + 2] = ODD_SIZE_START
         return out
-
-    @property
-    def shares(self) -> np.ndarray:
-        """Variances of the coefficients of single players, relative to `lowest`, ``(p,)``."""
-        return self.share
 
     def low(self, linear: np.ndarray) -> np.ndarray:
         """Return the linear terms."""
@@ -400,15 +391,10 @@ class EvenKernel(PartKernel):
         )
 
     @staticmethod
-    def scalars(blocked: bool) -> tuple[Scalar, ...]:
-        """Return the priors of the parameters after the reaches."""
-        noise = NOISE if blocked else NOISE._replace(high=np.log(MOST_NOISE))
-        return LOWEST, noise, SIZE, SIZE, *(SPREADS if blocked else ())
-
-    @staticmethod
     def prior(blocked: bool) -> Prior:
         """Return the prior of the vector without reaches, ``(4,)``, or ``(6,)`` with blocks."""
-        out = Prior.of(*EvenKernel.scalars(blocked))
+        noise = NOISE if blocked else NOISE._replace(high=np.log(MOST_NOISE))
+        out = Prior.of(LOWEST, noise, SIZE, SIZE, *(SPREADS if blocked else ()))
         out.start[2:4] = EVEN_SIZE_START
         return out
 
@@ -445,17 +431,17 @@ class EvenKernel(PartKernel):
         full = np.ones((1, a.shape[1]))
         a = np.vstack([a, full])
         b = np.vstack([b, full])
-        parts = self._two(a, b), self.higher(a, b)
+        # the sum over pairs of players of their shares times s_i s_j t_i t_j
+        if self.pair_variances is not None:
+            lowest = (products(a) * self.pair_variances) @ products(b).T
+        else:
+            # [(sum_j w_j s_j t_j)^2 - sum_j w_j^2]/2 over its value at s = t
+            share = self.share
+            lowest = ((a * share) @ b.T) ** 2 - share @ share
+            lowest /= 2 * self._pairs_scale
+        parts = lowest, self.higher(a, b)
         # covariances of the differences to the full coalition
         return [x[:-1, :-1] - x[:-1, -1:] - x[-1:, :-1] + x[-1, -1] for x in parts]
-
-    def _two(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return the sum over pairs of players of their shares times s_i s_j t_i t_j."""
-        if self.pair_variances is not None:
-            return (products(a) * self.pair_variances) @ products(b).T
-        # [(sum_j w_j s_j t_j)^2 - sum_j w_j^2]/2 over its value at s = t
-        share = self.share
-        return (((a * share) @ b.T) ** 2 - share @ share) / (2 * self._pairs_scale)
 
     @property
     def scales(self) -> list[float]:

@@ -50,14 +50,12 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     p = odd.n_players
     largest = np.abs(odd.values).max(axis=0)
     values, residual = _fitted(odd, lambda signs: signs / 2, 1, NOTHING * largest)
-    spare = _least(odd) - (p + 1)
-    if residual.all():
-        # without a fit, zeros at all points of all blocks are the witnesses
-        spare = len(odd) - len(odd.by_block()) - p
+    # without a fit, zeros at all points of all blocks are the witnesses
+    n_points = len(odd) - len(odd.by_block()) if residual.all() else _least(odd) - 1
     errors = _unwitnessed(
         values,
         positive_sizes(np.abs(values)),
-        np.full(len(largest), spare),
+        np.full(len(largest), n_points - p),
     )
     return values, errors, residual & (largest > 0)
 

@@ -13,6 +13,7 @@ of the block's rows.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,9 +220,9 @@ def observed(seen: Sequence[Seen]) -> tuple[Pairs, Pairs, NDArray[np.float64]]:
         drawn = np.concatenate(random)
     block = [design.block[i] for design, i, _ in seen if design.block is not None]
     first, row, _ = seen[0]
-    if not block or not first.blocks:
-        return Pairs(signs, odd), Pairs(signs, even), drawn
-    blocks = np.concatenate(block), first.blocks[row]
+    blocks: tuple[Any, Any] = (None, None)
+    if block and first.blocks:
+        blocks = np.concatenate(block), first.blocks[row]
     return Pairs(signs, odd, *blocks), Pairs(signs, even, *blocks), drawn
 
 

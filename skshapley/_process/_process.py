@@ -100,8 +100,9 @@ class Process:
         for entries, covariances in self._chunks():
             explained = self.halves(covariances)
             prior = self.functional.variances(self.kernel, entries, self.points.blocks)
-            variance = prior - np.einsum("ne,ne->e", explained, explained)
-            out.append(np.maximum(variance, 0.0))
+            out.append(
+                np.maximum(prior - np.einsum("ne,ne->e", explained, explained), 0.0)
+            )
         return np.concatenate(out)
 
     def means(self, weights: np.ndarray) -> np.ndarray:
@@ -379,5 +380,8 @@ def ranked_players(odd: np.ndarray, players: np.ndarray) -> np.ndarray:
     largest = effects.max(axis=1, keepdims=True)
     shares = np.divide(effects, largest, out=np.zeros_like(effects), where=largest > 0)
     strength = np.take_along_axis(shares.sum(axis=2), players, axis=1)
-    places = np.argsort(-strength, axis=1, kind="stable")
-    return np.take_along_axis(players, places, axis=1)
+    return np.take_along_axis(
+        players,
+        np.argsort(-strength, axis=1, kind="stable"),
+        axis=1,
+    )

@@ -1,8 +1,8 @@
 """A few rows that represent a table, by kernel herding, and its columns as numbers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -109,42 +109,36 @@ N_FEATURES = 128
 BANDWIDTH_PAIRS = 1000  # pairs of rows; their median distance is the bandwidth
 
 
-class Fourier(NamedTuple):
-    """Random Fourier features, as of scikit-learn's `RBFSampler`, without its checks.
-
-    The checks take longer than the features of a hundred rows.
-
-    Attributes
-    ----------
-    frequencies : ndarray of shape (c, m)
-    phases : ndarray of shape (m,)
-    """
-
-    frequencies: np.ndarray
-    phases: np.ndarray
-
-    def __call__(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the features of rows ``(n, c)``, ``(n, m)``."""
-        features = numbers @ self.frequencies
-        features += self.phases
-        np.cos(features, out=features)
-        features *= (2.0 / len(self.phases)) ** 0.5
-        return features
+Features = Callable[[np.ndarray], np.ndarray]
 
 
 def fourier(
     numbers: np.ndarray,
     rng: np.random.Generator,
     count: int = N_FEATURES,
-) -> Fourier:
-    """Return random Fourier features with a bandwidth from the rows ``(n, c)``."""
+) -> Features:
+    """Return random Fourier features with a bandwidth from the rows ``(n, c)``.
+
+    They are the features of scikit-learn's `RBFSampler`, without its checks, which take
+    longer than the features of a hundred rows.
+    """
     first, second = rng.integers(0, len(numbers), size=(2, BANDWIDTH_PAIRS))
     squares = ((numbers[first] - numbers[second]) ** 2).sum(axis=1)
     gamma = 1 / (2 * np.median(squares[squares > 0])) if squares.any() else 1.0
     law = random_state(rng)
     frequencies = (2.0 * gamma) ** 0.5 * law.normal(size=(numbers.shape[1], count))
-    phases = law.uniform(0, 2 * np.pi, size=count)
-    return Fourier(frequencies.astype(numbers.dtype), phases.astype(numbers.dtype))
+    frequencies = frequencies.astype(numbers.dtype)
+    phases = law.uniform(0, 2 * np.pi, size=count).astype(numbers.dtype)
+
+    def features_of(rows: np.ndarray) -> np.ndarray:
+        """Return the features of rows ``(n, c)``, ``(n, count)``."""
+        features = rows @ frequencies
+        features += phases
+        np.cos(features, out=features)
+        features *= (2.0 / count) ** 0.5
+        return features
+
+    return features_of
 
 
 MOST_CANDIDATES = 2**16
@@ -194,7 +188,12 @@ def herded(
     )
     smooth = fourier(numbers[candidates], rng)
     features = _features(numbers[candidates], smooth)
-    target = weights @ features if take_all else _mean(numbers, weights, smooth)
+    chunks = [slice(at, at + CHUNK_ROWS) for at in range(0, b, CHUNK_ROWS)]
+    target = (
+        weights @ features
+        if take_all
+        else sum(weights[part] @ _features(numbers[part], smooth) for part in chunks)
+    )
     squares = np.einsum("nm,nm->n", features, features)
     feature_sum = np.zeros(features.shape[1])
     selection = np.empty(n, dtype=np.intp)
@@ -209,14 +208,7 @@ def herded(
     return candidates[selection]
 
 
-def _features(numbers: np.ndarray, smooth: Fourier) -> np.ndarray:
+def _features(numbers: np.ndarray, smooth: Features) -> np.ndarray:
     """Return weighted smooth functions of rows and the rows themselves, ``(n, m)``."""
     linear = numbers * np.sqrt(LINEAR_SHARE / numbers.shape[1])
     return np.concatenate([smooth(numbers), linear], axis=1).astype(np.float32)
-
-
-def _mean(numbers: np.ndarray, weights: np.ndarray, smooth: Fourier) -> np.ndarray:
-    """Return the weighted mean of the features, chunk by chunk."""
-    starts = range(0, len(numbers), CHUNK_ROWS)
-    chunks = (slice(start, start + CHUNK_ROWS) for start in starts)
-    return sum(weights[chunk] @ _features(numbers[chunk], smooth) for chunk in chunks)

@@ -241,9 +241,12 @@ class RowOrder:
             features_and_predictions
         )
         order = balanced_order(features, predicted.sum(axis=1)[places], rng)
-        traits = None  # mixtures of columns belong to no player
-        if len(columns) == len(column_player):
-            traits = Traits.of(
+        # mixtures of columns belong to no player
+        mixed = len(columns) != len(column_player)
+        traits = (
+            None
+            if mixed
+            else Traits.of(
                 columns,
                 numbers,
                 predicted,
@@ -252,6 +255,7 @@ class RowOrder:
                 rows,
                 rows[places[order[:QUANTILE_ROWS]]],
             )
+        )
         return cls(rows, places[order], CHUNK, 1 / float(weights @ weights), traits)
 
     def mean(

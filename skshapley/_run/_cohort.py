@@ -83,11 +83,10 @@ class Sample:
 
     def with_mean(self, groups: np.ndarray) -> np.ndarray:
         """Return values against groups ``(m, n_groups, k)``, and their mean, as outputs."""
-        everything = np.concatenate(
+        return np.concatenate(
             [groups, groups.mean(axis=1, keepdims=True)],
             axis=1,
-        )
-        return everything.reshape(len(groups), -1)
+        ).reshape(len(groups), -1)
 
     def together(
         self,
@@ -138,8 +137,7 @@ class Sample:
             # The regression needs sums with a known mean; estimates that do not add up
             # have none.
             slope = np.zeros_like(slope)
-        gap = gain[:, None] - mean[:, own].sum(axis=1, keepdims=True)
-        mean = mean + slope * gap
+        mean = mean + slope * (gain[:, None] - mean[:, own].sum(axis=1, keepdims=True))
         # One degree for the mean, one for the slope.
         degrees = self.n_groups - 2
         if degrees < 1:
@@ -157,8 +155,11 @@ class Sample:
         alone = errors.reshape(outputs.shape)[:, :, -1]
         # Another background would have another v(empty), so without the regression.
         of_sample = (deviations**2).sum(axis=2) / (self.n_groups * (self.n_groups - 1))
-        background_errors = np.sqrt(of_sample * self._share)
-        return Estimate(mean, np.sqrt(alone**2 + between), background_errors)
+        return Estimate(
+            mean,
+            np.sqrt(alone**2 + between),
+            np.sqrt(of_sample * self._share),
+        )
 
 
 # Values between 2**-200 and 2**200 are not scaled: standard errors take fourth powers
@@ -202,14 +203,17 @@ class Cohort:
         self.players = players
         game, plan, (r, self.count) = block.game, block.plan, players.shape
         # entries of single players; pairs follow
-        self._own = slice(None if plan.pairs is None else self.count)
+        self._own = slice(None if plan.request.pairs is None else self.count)
         b = game.n_references
         self.row_order = game.row_order
         weights = game.reference_weights
-        self.sampler, self.solver = plan.methods(self.count)
+        self.sampler, self.solver = plan.request.methods(plan.size, self.count)
         size = replace(Size.of(game), n_players=self.count).within(plan.max_rows)
-        values = size.values(plan.max_rows)
-        bought = self.sampler.afford(values, self.count, size.n_references)
+        bought = self.sampler.afford(
+            size.values(plan.max_rows),
+            self.count,
+            size.n_references,
+        )
         self.schedule = Schedule(plan, size, self.sampler, self.solver, bought, r)
         # the rows of the last design
         self.asking = self.schedule.asking
@@ -242,26 +246,29 @@ class Cohort:
             weights = np.full(used, 1 / used)
             share = used / self.row_order.n_rows
         order = self.row_order
-        background = None if order is None else BackgroundSample(order, share)
-        task = SamplerTask(
-            n_players=self.count,
-            rngs=rngs,
-            n_draws=bought.n_draws,
-            reference_weights=weights,
-            background=background,
+        self.sampler.start(
+            SamplerTask(
+                n_players=self.count,
+                rngs=rngs,
+                n_draws=bought.n_draws,
+                reference_weights=weights,
+                background=None if order is None else BackgroundSample(order, share),
+            )
         )
-        self.sampler.start(task)
 
     def _plain_order(self, weights: np.ndarray) -> RowOrder:
         """Return a random order of background rows, equal in all blocks."""
-        rng = generator(self.block.plan.entropy, Stream.PLAIN_ORDER)
-        return RowOrder.plain(weights, rng)
+        return RowOrder.plain(
+            weights,
+            generator(self.block.plan.entropy, Stream.PLAIN_ORDER),
+        )
 
     def ask(self) -> Requests:
         """Return the requests of the next design."""
         self.asking = self.schedule.asking
-        design = self.sampler.ask(self.asking, self.schedule.next_draws())
-        self.design = self._less_ties(design)
+        self.design = self._less_ties(
+            self.sampler.ask(self.asking, self.schedule.next_draws())
+        )
         flat, instance, references = self.design.requested(len(self.asking))
         members = self.members[self.asking]
         if self.count < self.block.game.n_players:
@@ -277,18 +284,15 @@ class Cohort:
         if self.sample is None:
             return requests
         if references is None and self.groups is None:
-            self._group(self.sample)
+            # Each coalition is evaluated against every group of the sample, as outputs
+            # of the game. v(empty) against single background rows is known from fit and
+            # costs no call of the model.
+            self.groups = self.sample
+            empty = self.block.empty[self.members[:, None, None], self.sample.rows]
+            groups = self.block.game.of_means(empty.mean(axis=2))
+            self.v_empty = self.sample.with_mean(groups)
+            self.v_full = np.tile(self.v_full, (1, self.sample.n_groups + 1))
         return self.sample.against(requests, self.asking[instance])
-
-    def _group(self, sample: Sample) -> None:
-        """Evaluate each coalition against every group of the sample, as outputs of the game."""
-        self.groups = sample
-        # v(empty) against single background rows is known from fit and costs no call of
-        # the model.
-        groups = self.block.empty[self.members[:, None, None], sample.rows].mean(axis=2)
-        groups = self.block.game.of_means(groups)
-        self.v_empty = sample.with_mean(groups)
-        self.v_full = np.tile(self.v_full, (1, sample.n_groups + 1))
 
     def _less_ties(self, design: Any) -> Any:
         """Drop the steps of players that agree with the background row from permutations."""
@@ -303,17 +307,27 @@ class Cohort:
         if differing is None or differing.all():
             return design
         differing = differing.reshape(r, n, -1)
-        players = self.players[self.asking][:, None]
-        differing = np.take_along_axis(differing, players, axis=2)
+        differing = np.take_along_axis(
+            differing,
+            self.players[self.asking][:, None],
+            axis=2,
+        )
         return replace(design, differing=differing)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of values of each coalition."""
+        return 1 if self.groups is None else self.groups.n_groups
 
     def tell(self, values: np.ndarray) -> None:
         """Hand the values to sampler and solver, with the known values of both ends."""
         members = self.members[self.asking]
-        n_groups = 1 if self.groups is None else self.groups.n_groups
-        n_outputs = values.shape[1]
         # Rows like the background need no evaluation, so there may be no values.
-        values = values.reshape(len(values) // n_groups, n_groups, n_outputs)
+        values = values.reshape(
+            len(values) // self.n_groups,
+            self.n_groups,
+            values.shape[1],
+        )
         values = self.block.game.of_means(values)
         if self.groups is not None:
             values = self.groups.with_mean(values)
@@ -324,15 +338,14 @@ class Cohort:
                 references = self.sample.named(self.asking[instances], references)
             return self.block.empty[members[instances][:, None], references]
 
-        ends = self.v_empty[self.asking], self.v_full[self.asking]
-        everything = self.design.assemble(values, empty, *ends)
+        everything = self.design.assemble(
+            values,
+            empty,
+            self.v_empty[self.asking],
+            self.v_full[self.asking],
+        )
         if self.units is None:
-            self.units = self._units(
-                everything,
-                self.v_empty[:, None],
-                self.v_full[:, None],
-            )
-            self._start_solver(self.units)
+            self.units = self._start_solver(everything)
         # The solver uses fourth powers. In units near 1, they neither overflow nor
         # vanish.
         everything = everything / self.units[self.asking]
@@ -344,28 +357,34 @@ class Cohort:
         due = self.schedule.due()
         if len(due):
             self.solver.look_at(due)
-            estimate = self._estimate(self.solver.result())
-            self.schedule.stop(due, self._of_players(estimate, due))
+            values, errors, _, additive = self._estimate(self.solver.result())
+            # Requests for interactions must not change the players' values.
+            estimate = Estimate(
+                values[due, self._own],
+                None if errors is None else errors[due, self._own],
+                additive=None if additive is None else additive[due],
+            )
+            self.schedule.stop(due, estimate)
         self.schedule.go_on(self.block.spent[self.members])
 
-    def _units(self, *values: np.ndarray) -> np.ndarray:
-        """Return the scale of the values ``(r, m, k)`` by row and output, ``(r, 1, k)``.
+    def _start_solver(self, values: np.ndarray) -> np.ndarray:
+        """Start the solver, and return the units of its values, ``(r, 1, k)``.
 
-        It is a power of two. The scaled largest value is about 1, so its powers do not
-        overflow. It is 1 if no scaling is needed, or if the solver takes no powers.
+        They are powers of two. The largest of the first values ``(r, m, k)`` is about 1
+        in these units, so its powers do not overflow. They are 1 if no scaling is
+        needed, or if the solver takes no powers.
         """
-        largest = np.abs(np.concatenate(values, axis=1)).max(axis=1, keepdims=True)
+        plan = self.block.plan
+        ends = self.v_empty[:, None], self.v_full[:, None]
+        values = np.concatenate([values, *ends], axis=1)
+        largest = np.abs(values).max(axis=1, keepdims=True)
         # Powers of two scale without rounding, so ordinary values have the same bits
         # with and without.
         exponent = np.frexp(largest)[1]
         extreme = (
             np.abs(exponent) > PLAIN_EXPONENT
         ) & self.solver.traits.standard_errors
-        return np.ldexp(1.0, np.where(extreme, exponent, 0))
-
-    def _start_solver(self, units: np.ndarray) -> None:
-        """Start the solver in units that make the first values about 1."""
-        plan = self.block.plan
+        units = np.ldexp(1.0, np.where(extreme, exponent, 0))
         margins = self.block.margins
         if margins is not None:
             margins = margins[self.block.rows[self.members][:, None], self.players]
@@ -375,65 +394,43 @@ class Cohort:
             v_full=self.v_full / units[:, 0],
             players=self.players,
             row_order=self.row_order,
-            index=plan.index,
-            pairs=plan.pairs,
+            index=plan.request.index,
+            pairs=plan.request.pairs,
             margins=margins,
         )
         self.solver.start(task)
-
-    def _of_players(self, estimate: Estimate, rows: np.ndarray) -> Estimate:
-        """Return the estimate of some rows, without interactions.
-
-        Requests for other values must not change the players' values.
-        """
-        values, errors, _, additive = estimate
-        return Estimate(
-            values[rows, self._own],
-            None if errors is None else errors[rows, self._own],
-            additive=None if additive is None else additive[rows],
-        )
+        return units
 
     def _estimate(self, estimate: Estimate) -> Estimate:
-        """Return the estimate of the whole game against the whole background.
-
-        Parameters
-        ----------
-        estimate : Estimate
-            The solver's, in its units.
-        """
+        """Return an estimate of the solver for the whole game and the whole background."""
         values, errors, background_errors, additive = estimate
         values = values * self.units
-        errors = None if errors is None else errors * self.units
+        if errors is not None:
+            errors = errors * self.units
         if background_errors is not None:
             background_errors = background_errors * self.units
-        estimate = Estimate(values, errors, background_errors, additive)
         if self.groups is not None:
             # The known gain against the whole background corrects the sampled groups
             # by regression.
             gain = self.block.v_full[self.members] - self.block.v_empty[self.members]
-            estimate = self.groups.together(
-                estimate,
+            values, errors, background_errors, additive = self.groups.together(
+                Estimate(values, errors, background_errors, additive),
                 self.v_full - self.v_empty,
                 gain,
                 self._own,
             )
-        return self._with_part(estimate)
-
-    def _with_part(self, estimate: Estimate) -> Estimate:
-        """Add the known values of the part that was subtracted from the game."""
         part = self.block.known
-        if part is None:
-            return estimate
-        values, errors, background_errors, additive = estimate
-        at = self.members[:, None], self.players
-        if errors is not None:
-            # the known part and the remainder have independent errors
-            errors = np.hypot(errors, part.standard_errors[at])
-        if background_errors is not None:
-            weights = self.block.game.reference_weights
-            variances = part.variances[at] * (weights @ weights)
-            background_errors = np.sqrt(background_errors**2 + variances)
-        return Estimate(values + part.values[at], errors, background_errors, additive)
+        if part is not None:
+            at = self.members[:, None], self.players
+            values = values + part.values[at]
+            if errors is not None:
+                # the known part and the remainder have independent errors
+                errors = np.hypot(errors, part.standard_errors[at])
+            if background_errors is not None:
+                weights = self.block.game.reference_weights
+                variances = part.variances[at] * (weights @ weights)
+                background_errors = np.sqrt(background_errors**2 + variances)
+        return Estimate(values, errors, background_errors, additive)
 
     def write(self, outcome: Outcome) -> None:
         """Write values and standard errors of active players; other entries are exactly 0."""
@@ -446,7 +443,7 @@ class Cohort:
             exact = (errors == 0).all(axis=(1, 2))
         # Enumerated rows are exact, whether or not a rule checked them.
         outcome.converged[rows] = self.schedule.converged | exact
-        sets = self.players[:, entries(self.count, self.block.plan.pairs)]
+        sets = self.players[:, entries(self.count, self.block.plan.request.pairs)]
         at = entry_positions(outcome.entries, sets, self.block.game.n_players)
         outcome.values[rows[:, None], at] = values
         outcome.standard_errors[rows] = np.nan if errors is None else 0.0

@@ -6,7 +6,6 @@ are evaluated together.
 """
 
 from collections.abc import Callable
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -78,8 +77,11 @@ def run(
     whole = game
     remainder = game.remainder() if plan.takes_parts else None
     game = game if remainder is None else remainder
-    sets = entries(game.n_players, plan.pairs)
-    outcome = Outcome.blank(game.n_rows, game.n_outputs, sets)
+    outcome = Outcome.blank(
+        game.n_rows,
+        game.n_outputs,
+        entries(game.n_players, plan.request.pairs),
+    )
     size = _block_size(game, plan)
     first = max(1, min(size, FIRST_MODEL_ROWS // plan.max_rows))
     starts = [0, *range(first, game.n_rows, size)]
@@ -88,8 +90,11 @@ def run(
             rows = np.arange(start, stop)
             try:
                 part = None if remainder is None else remainder.known(rows)
-                block = Block(game, plan, rows, part, margins)
-                (fill or Block.fill)(block, outcome, evaluator)
+                (fill or Block.fill)(
+                    Block(game, plan, rows, part, margins),
+                    outcome,
+                    evaluator,
+                )
                 outcome.v_empty[rows] = empty_values(whole, rows)
                 outcome.v_full[rows] = whole.full(rows)
             except (Exception, KeyboardInterrupt) as error:
@@ -125,7 +130,9 @@ def _block_size(game, plan) -> int:
                 max(ASK_BYTES // p, price.unit * price.coalitions),
             )
     # records of solvers for each background row used
-    record_bytes = 96 * min(b, draws) * p * k + 32 * len(entries(p, plan.pairs)) * k
+    record_bytes = (
+        96 * min(b, draws) * p * k + 32 * len(entries(p, plan.request.pairs)) * k
+    )
     bytes_an_instance = design_bytes(coalitions, p, k) + 8 * b * k + record_bytes
     by_memory = working_bytes(BLOCK_SHARE) // bytes_an_instance
     return max(
@@ -173,14 +180,20 @@ class Block:
         self.v_empty = empty_values(game, rows)
         self.v_full = game.full(rows)
         self.spent, self.asked = np.zeros((2, len(rows)), dtype=np.int64)
+        self._ledger = Ledger(rows)
 
     def fill(self, outcome: Outcome, evaluator: Evaluator) -> None:
         """Run all cohorts to their end and write the outcome."""
         cohorts = self._cohorts(outcome)
         while unfinished := [cohort for cohort in cohorts if cohort.schedule.open.size]:
-            for batch in _by_width(unfinished, list(map(Cohort.ask, unfinished))):
+            # One call for all cohorts: small requests would leave the batches of the
+            # model half empty.
+            batches: dict[int, list[tuple[Cohort, Requests]]] = {}
+            for cohort in unfinished:
+                part = cohort.ask()
+                batches.setdefault(part.width, []).append((cohort, part))
+            for width, batch in sorted(batches.items()):
                 requests = _joined([part for _, part in batch])
-                width = requests.width
                 # Few requests against the same single background row repeat: in a
                 # default run 1 % of those of 20 columns and 4 % of 10. Keys would take
                 # a fifth of the time.
@@ -195,7 +208,10 @@ class Block:
                 for cohort, part in batch:
                     of_cohort = slice(start, start + len(part.rows))
                     evaluated = instances[of_cohort][sent[of_cohort]]
-                    self._charge(cohort, evaluated, width)
+                    counts = np.bincount(evaluated, minlength=len(self.rows))
+                    # 0 for evaluations against the whole background
+                    self.spent += (width or self.game.rows_per_value) * counts
+                    self.asked += counts // cohort.n_groups
                     cohort.tell(values[of_cohort])
                     start = of_cohort.stop
             for cohort in unfinished:
@@ -219,42 +235,19 @@ class Block:
             players = np.nonzero(active[members])[1].reshape(len(members), count)
             if count > 1:
                 cohorts.append(Cohort(self, members, players))
-            else:
-                self._settle(outcome, members, players)
+                continue
+            # The only active player, if any, gets v(all) - v(empty).
+            rows = self.rows[members]
+            outcome.standard_errors[rows] = 0.0
+            outcome.converged[rows] = True
+            first = outcome.entries[:1]
+            if count and (first == first[:, :1]).all():  # players are among the entries
+                alone = np.repeat(players, first.shape[1], axis=1)[:, None]
+                at = entry_positions(outcome.entries, alone, self.game.n_players)[:, 0]
+                outcome.values[rows, at] = (self.v_full - self.v_empty)[members]
+                outcome.background_errors[rows] = 0.0
+                outcome.background_errors[rows, at] = self._spread_of_empty(members)
         return cohorts
-
-    @cached_property
-    def _ledger(self) -> Ledger:
-        """The evaluations so far."""
-        return Ledger(self.rows)
-
-    def _charge(self, cohort: Cohort, instances: np.ndarray, width: int) -> None:
-        """Charge each row for its evaluations, one for each entry of `instances`."""
-        counts = np.bincount(instances, minlength=len(self.rows))
-        # 0 for evaluations against the whole background
-        self.spent += (width or self.game.rows_per_value) * counts
-        n_groups = 1 if cohort.groups is None else cohort.groups.n_groups
-        self.asked += counts // n_groups
-
-    def _settle(
-        self,
-        outcome: Outcome,
-        members: np.ndarray,
-        players: np.ndarray,
-    ) -> None:
-        """Assign v(all) - v(empty) to the only active player, if any."""
-        rows = self.rows[members]
-        outcome.standard_errors[rows] = 0.0
-        outcome.converged[rows] = True
-        first = outcome.entries[:1]
-        if (
-            players.shape[1] == 1 and (first == first[:, :1]).all()
-        ):  # players are among them
-            alone = np.repeat(players, first.shape[1], axis=1)[:, None]
-            at = entry_positions(outcome.entries, alone, self.game.n_players)[:, 0]
-            outcome.values[rows, at] = (self.v_full - self.v_empty)[members]
-            outcome.background_errors[rows] = 0.0
-            outcome.background_errors[rows, at] = self._spread_of_empty(members)
 
     def _spread_of_empty(self, members: np.ndarray) -> np.ndarray:
         """Return the standard error of v(empty) as a mean over a sample, ``(r, k)``."""
@@ -268,21 +261,6 @@ class Block:
         # the root of a sum of squares, even if the squares overflow
         spread = np.hypot.reduce(np.sqrt(weights)[:, None] * (empty - mean), axis=1)
         return spread / np.sqrt(n - 1)
-
-
-def _by_width(
-    cohorts: list[Cohort],
-    requests: list[Requests],
-) -> list[list[tuple[Cohort, Requests]]]:
-    """Return cohorts and their requests in groups of equal width.
-
-    One call for all cohorts: small requests would leave the batches of the model half
-    empty.
-    """
-    batches: dict[int, list[tuple[Cohort, Requests]]] = {}
-    for cohort, part in zip(cohorts, requests, strict=True):
-        batches.setdefault(part.width, []).append((cohort, part))
-    return [batch for _, batch in sorted(batches.items())]
 
 
 def _joined(parts: list[Requests]) -> Requests:

@@ -94,9 +94,10 @@ class Evaluator:
         # A generator hands over results in order as they arrive, so few of them wait in
         # memory.
         return_as = "generator" if backend.supports_return_generator else "list"
-        parallel = effective_n_jobs(n_jobs) > 1
         self._parallel = (
-            Parallel(n_jobs=n_jobs, return_as=return_as) if parallel else None
+            Parallel(n_jobs=n_jobs, return_as=return_as)
+            if effective_n_jobs(n_jobs) > 1
+            else None
         )
         client = getattr(backend, "client", None)  # joblib's dask backend
         self._cluster = (
@@ -105,9 +106,11 @@ class Evaluator:
         # joblib's own processes need a parcel, because they would read the object with
         # every task.
         joblib_backend = isinstance(backend, LokyBackend | MultiprocessingBackend)
-        self._shared = game.shared
-        if parallel and joblib_backend and game.shared is not None:
-            self._shared = Parcel(game.shared)
+        self._shared = (
+            Parcel(game.shared)
+            if self._parallel and joblib_backend and game.shared is not None
+            else game.shared
+        )
 
     def __enter__(self) -> Self:
         if self._parallel is not None:
@@ -246,8 +249,12 @@ class Parcel:
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         if self._bytes is None:
             # also classes and functions of a session, as joblib's process backends do
-            wrapped = wrap_non_picklable_objects(self._content, keep_wrapper=False)
-            self._bytes = np.frombuffer(pickle.dumps(wrapped), dtype=np.uint8)
+            self._bytes = np.frombuffer(
+                pickle.dumps(
+                    wrap_non_picklable_objects(self._content, keep_wrapper=False)
+                ),
+                dtype=np.uint8,
+            )
         return _opened, (self._token, self._bytes)
 
 
@@ -304,9 +311,16 @@ class Cluster:
         waiting: deque = deque()
         try:
             for job in jobs:
-                arguments = get_config(), task, self._shared, *job
-                future = self._client.submit(_configured, *arguments, pure=False)
-                waiting.append(future)
+                waiting.append(
+                    self._client.submit(
+                        _configured,
+                        get_config(),
+                        task,
+                        self._shared,
+                        *job,
+                        pure=False,
+                    )
+                )
                 # A bounded number in advance keeps workers busy without holding all
                 # tasks in memory.
                 if len(waiting) >= self._ahead:

@@ -89,107 +89,9 @@ class Size:
 
         The row to explain itself costs one model row.
         """
-        rows_per_value = self.within(max_rows).rows_per_value
-        return (max_rows - 1) * self.n_references // rows_per_value
-
-
-@dataclass(frozen=True)
-class Budget:
-    """The requested budget and its size.
-
-    Attributes
-    ----------
-    owner : str
-    limit : int or "auto"
-        The budget in model rows or in evaluations.
-    size : Size
-    in_evals : bool
-        Whether the budget counts evaluations of a game rather than model rows.
-    """
-
-    owner: str
-    limit: Any
-    size: Size
-    in_evals: bool
-
-    @property
-    def request(self) -> str:
-        """The owner and value of the budget, for errors."""
-        return f"{self.owner} got {self._parameter}={self.limit!r}"
-
-    @property
-    def _parameter(self) -> str:
-        return "max_evals" if self.in_evals else "max_rows"
-
-    def as_text(self, n_values: int) -> str:
-        """Return a phrase for the cost of `n_values` coalitions against one background row."""
-        size = self.size
-        n_rows = -(-n_values * size.rows_per_value // size.n_references) + 1
-        if not self.in_evals:
-            return f"{n_rows} model rows"
-        return f"{-(-(n_rows - 1) // size.rows_per_value) + 2} evaluations"
-
-    def rows(self, times: int) -> int:
-        """Return the model rows per row to explain; "auto" gives `times` the usual budget."""
-        p = self.size.n_players
-        size = self.size
-        if isinstance(self.limit, str) and self.limit == "auto":
-            return auto_rows(size) * times
-        if not Count().allows(self.limit):
-            what = "evaluations" if self.in_evals else "model rows"
-            raise ValueError(
-                f'{self.owner} takes {self._parameter} as "auto" or a positive int, '
-                f"{what} per row to explain; got {self.limit!r}."
-            )
-        if self.in_evals and p == 1 and self.limit < 2:
-            raise ValueError(
-                f"{self.request}, which is too small: a game of one player has 2 "
-                "evaluations, the empty and the full coalition."
-            )
-        n_rows = size.rows(int(self.limit)) if self.in_evals else int(self.limit)
-        return min(n_rows, size.rows(max(2**p, ENOUGH_EVALS)))
-
-    def check(self, n_rows: int, sampler: Sampler, name: str, stops: bool) -> None:
-        """Raise ValueError for a budget below any design, or above memory and time limits."""
-        if self.size.of_means:
-            used = replace(self, size=replace(self.size.within(n_rows), of_means=False))
-            used.check(n_rows, sampler, name, stops)
-            return
-        p = self.size.n_players
-        values = self.size.values(n_rows)
-        bought = sampler.afford(values, p, self.size.n_references)
-        price = bought.price
-        n_draws = bought.n_draws
-        if not n_draws:
-            hint = "; or keep fewer of the background rows, such as max_background=100"
-            fewer = sampler.price(p, min(USUAL_REFERENCES, self.size.n_references))
-            averaged = self.size.rows_per_value > 1 and self.size.n_references == 1
-            averaged |= (
-                fewer.references < price.references and fewer.n_draws(values) > 0
-            )
-            raise ValueError(
-                f"{self.request}, which is too small {name}with {p} players: it needs at "
-                f"least {self.as_text(price.least_rows)} per row"
-                f"{hint if averaged and not self.in_evals else ''}."
-            )
-        # A very small working memory must not forbid designs that fit on any machine.
-        room = max(working_bytes(), SMALL_BYTES)
-        most = int(room // design_bytes(price.coalitions, p))
-        if sampler.traits.one_shot and n_draws > max(most, price.least):
-            raise ValueError(
-                f"{self.request}, but {type(sampler).__name__} makes a single design, "
-                "and the working memory holds one of "
-                f"{self.as_text(most * price.draw - price.saved_rows)} with {p} players: "
-                "pass fewer, raise sklearn.set_config(working_memory=), or choose a "
-                'sampler of several designs, such as "antithetic".'
-            )
-        if not stops and n_draws * price.draw > MOST_EVALS * price.references:
-            raise ValueError(
-                f"{self.request}, more than the "
-                f"{self.as_text(MOST_EVALS * price.references)} that a row can have "
-                "without a stopping rule: pass fewer, or "
-                "stopping=skshapley.stopping.StandardError(rtol=0.05)."
-            )
+        return (
+            (max_rows - 1) * self.n_references // self.within(max_rows).rows_per_value
+        )
 
 
 def auto_rows(size: Size) -> int:
@@ -331,18 +233,14 @@ class Request:
         )
 
     @property
-    def asymmetric(self) -> bool:
-        """True for interactions by an index without symmetry, such as Shapley-Taylor."""
-        return self.pairs is not None and not self.pairs.symmetric
-
-    @property
     def automatic(self) -> bool:
         """True if the rule chooses sampler and solver."""
         return self.sampler is None
 
-    def budget(self, size: Size) -> Budget:
-        """Return the requested budget for a game of some size."""
-        return Budget(self.owner, self.limit, size, self.in_evals)
+    @property
+    def parameter(self) -> str:
+        """The name of the budget's parameter."""
+        return "max_evals" if self.in_evals else "max_rows"
 
     def methods(self, size: Size, n_players: int) -> tuple[Sampler, Solver]:
         """Return a fresh sampler and solver for a number of players that matter."""
@@ -359,11 +257,7 @@ class Request:
         ValueError
             For a budget below the smallest design, or for unsuitable methods.
         """
-        request = self
-        automatic = self.automatic and is_auto(self.limit)
-        if self.asymmetric and automatic and size.n_players <= MOST_ENUMERATED:
-            request = replace(self, rule=exact_sampler)
-        return request.draft(size).checked()
+        return self.draft(size).checked()
 
     def draft(self, size: Size) -> "Plan":
         """Return the plan without regard to indices, which a closed form may give.
@@ -374,7 +268,7 @@ class Request:
             As `plan`, except for indices.
         """
         p = size.n_players
-        budget = self.budget(size)
+        budget = Budget(self, size)
         sampler, solver = self.methods(size, p)
         automatic = is_auto(self.stopping)
         stopping = None if automatic else self.stopping
@@ -406,6 +300,99 @@ class Request:
         return Plan(self, size, n_rows, stopping)
 
 
+@dataclass(frozen=True)
+class Budget:
+    """The requested budget and its size.
+
+    Attributes
+    ----------
+    request : Request
+    size : Size
+    """
+
+    request: Request
+    size: Size
+
+    @property
+    def text(self) -> str:
+        """The owner and value of the budget, for errors."""
+        request = self.request
+        return f"{request.owner} got {request.parameter}={request.limit!r}"
+
+    def as_text(self, n_values: int) -> str:
+        """Return a phrase for the cost of `n_values` coalitions against one background row."""
+        size = self.size
+        n_rows = -(-n_values * size.rows_per_value // size.n_references) + 1
+        if not self.request.in_evals:
+            return f"{n_rows} model rows"
+        return f"{-(-(n_rows - 1) // size.rows_per_value) + 2} evaluations"
+
+    def rows(self, times: int) -> int:
+        """Return the model rows per row to explain; "auto" gives `times` the usual budget."""
+        p = self.size.n_players
+        size = self.size
+        request = self.request
+        if is_auto(request.limit):
+            return auto_rows(size) * times
+        if not Count().allows(request.limit):
+            what = "evaluations" if request.in_evals else "model rows"
+            raise ValueError(
+                f'{request.owner} takes {request.parameter} as "auto" or a positive int, '
+                f"{what} per row to explain; got {request.limit!r}."
+            )
+        n_rows = int(request.limit)
+        if request.in_evals and p == 1 and n_rows < 2:
+            raise ValueError(
+                f"{self.text}, which is too small: a game of one player has 2 "
+                "evaluations, the empty and the full coalition."
+            )
+        if request.in_evals:
+            n_rows = size.rows(n_rows)
+        return min(n_rows, size.rows(max(2**p, ENOUGH_EVALS)))
+
+    def check(self, n_rows: int, sampler: Sampler, name: str, stops: bool) -> None:
+        """Raise ValueError for a budget below any design, or above memory and time limits."""
+        if self.size.of_means:
+            used = replace(self, size=replace(self.size.within(n_rows), of_means=False))
+            used.check(n_rows, sampler, name, stops)
+            return
+        p = self.size.n_players
+        values = self.size.values(n_rows)
+        bought = sampler.afford(values, p, self.size.n_references)
+        price = bought.price
+        n_draws = bought.n_draws
+        if not n_draws:
+            hint = "; or keep fewer of the background rows, such as max_background=100"
+            fewer = sampler.price(p, min(USUAL_REFERENCES, self.size.n_references))
+            averaged = self.size.rows_per_value > 1 and self.size.n_references == 1
+            averaged |= (
+                fewer.references < price.references and fewer.n_draws(values) > 0
+            )
+            raise ValueError(
+                f"{self.text}, which is too small {name}with {p} players: it needs at "
+                f"least {self.as_text(price.least_rows)} per row"
+                f"{hint if averaged and not self.request.in_evals else ''}."
+            )
+        # A very small working memory must not forbid designs that fit on any machine.
+        room = max(working_bytes(), SMALL_BYTES)
+        most = int(room // design_bytes(price.coalitions, p))
+        if sampler.traits.one_shot and n_draws > max(most, price.least):
+            raise ValueError(
+                f"{self.text}, but {type(sampler).__name__} makes a single design, "
+                "and the working memory holds one of "
+                f"{self.as_text(most * price.draw - price.saved_rows)} with {p} players: "
+                "pass fewer, raise sklearn.set_config(working_memory=), or choose a "
+                'sampler of several designs, such as "antithetic".'
+            )
+        if not stops and n_draws * price.draw > MOST_EVALS * price.references:
+            raise ValueError(
+                f"{self.text}, more than the "
+                f"{self.as_text(MOST_EVALS * price.references)} that a row can have "
+                "without a stopping rule: pass fewer, or "
+                "stopping=skshapley.stopping.StandardError(rtol=0.05)."
+            )
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """A run planned in ``fit`` and executed by ``explain``.
@@ -430,24 +417,10 @@ class Plan:
         """Source of all random streams."""
         return self.request.entropy
 
-    @property
-    def index(self) -> Index:
-        """The index of the players' values."""
-        return self.request.index
-
-    @property
-    def pairs(self) -> Index | None:
-        """The index of the requested interactions."""
-        return self.request.pairs
-
     @cached_property
     def usual(self) -> tuple[Sampler, Solver]:
         """The sampler and solver if all players matter; they are never started."""
-        return self.methods(self.size.n_players)
-
-    def methods(self, n_players: int) -> tuple[Sampler, Solver]:
-        """Return a fresh sampler and solver for a number of players that matter."""
-        return self.request.methods(self.size, n_players)
+        return self.request.methods(self.size, self.size.n_players)
 
     def with_entropy(self, entropy: int) -> Self:
         """Return the plan with other random numbers."""
@@ -456,11 +429,8 @@ class Plan:
     def bought(self) -> Bought:
         """Return the draws that the budget buys if all players matter."""
         size = self.size
-        return self.usual[0].afford(
-            size.values(self.max_rows),
-            self.size.n_players,
-            size.n_references,
-        )
+        values = size.values(self.max_rows)
+        return self.usual[0].afford(values, size.n_players, size.n_references)
 
     @property
     def rows_to_stop(self) -> int:
@@ -479,14 +449,10 @@ class Plan:
         """True if a part of the game with known Shapley values may be subtracted."""
         sampler, solver = self.usual
         parts = (
-            self.index == INDICES["shapley"] and sampler.produces in solver.traits.parts
+            self.request.index == INDICES["shapley"]
+            and sampler.produces in solver.traits.parts
         )
         return self.size.n_players > 1 and parts
-
-    @property
-    def stops_by_default(self) -> bool:
-        """True if rows stop at the default relative error."""
-        return is_auto(self.request.stopping) and self.stopping is not None
 
     @property
     def samples(self) -> bool:
@@ -497,23 +463,23 @@ class Plan:
 
     def checked(self) -> Self:
         """Return the plan, or raise ValueError for an index that the methods do not give."""
-        owner = self.request.owner
+        request = self.request
         size = self.size
         sampler, solver = self.usual
+        design = sampler.produces
         # Two pairs per player are the least for the Gaussian-process estimator, less
         # both known ends.
-        budget = self.request.budget(size)
-        least = budget.as_text((4 * size.n_players - 2) * size.n_references)
-        odd = f', or sampler="odd" with at least {least}'
-        what = f'index="{self.index.name}"'
-        design = sampler.produces
-        if solver.traits.gives(design, self.index):
-            if self.pairs is None or solver.traits.gives_pairs(design, self.pairs):
+        least = (4 * size.n_players - 2) * size.n_references
+        odd = f', or sampler="odd" with at least {Budget(request, size).as_text(least)}'
+        what = f'index="{request.index.name}"'
+        if solver.traits.gives(design, request.index):
+            pairs = request.pairs
+            if pairs is None or solver.traits.gives_pairs(design, pairs):
                 return self
-            what = f'interactions with index "{self.pairs.name}"'
-            odd = ' or "extended"' if self.request.asymmetric else odd
+            what = f'interactions with index "{pairs.name}"'
+            odd = odd if pairs.symmetric else ' or "extended"'
         raise ValueError(
-            f"{owner} got {what}, which {type(solver).__name__} cannot give with"
+            f"{request.owner} got {what}, which {type(solver).__name__} cannot give with"
             f' {type(sampler).__name__}: choose sampler="exact"{odd}.'
         )
 
@@ -528,7 +494,8 @@ def usual_sampler(request: Request, size: Size, count: int) -> Sampler:
 
     If the budget covers all coalitions, all of them. With one background row, or with
     interactions, the Gaussian-process estimator; for an asymmetric index of
-    interactions, extended permutations. Otherwise, antithetic permutations,
+    interactions, extended permutations, or all coalitions of up to 12 players.
+    Otherwise, antithetic permutations,
     with one background row per pair. Budgets below a pair buy single permutations.
 
     With one background row, the Gaussian-process estimator takes at most
@@ -538,14 +505,16 @@ def usual_sampler(request: Request, size: Size, count: int) -> Sampler:
     sampler = sampler_by_steps(request, size, count)
     if isinstance(sampler, Exact):
         return sampler
-    if request.asymmetric:
-        return Extended()
+    pairs = request.pairs
+    if pairs is not None and not pairs.symmetric:
+        enumerable = is_auto(request.limit) and size.n_players <= MOST_ENUMERATED
+        return Exact() if enumerable else Extended()
     # Against 3,000 background rows, permutations have half the squared error of the
     # Gaussian process or less: 1.3e-3 and 2.4e-3 at 4 evaluations per player, 4.4e-4
     # and 1.2e-3 at 10 (18 columns, boosted trees).
-    values = size.values(request.budget(size).rows(1))
+    values = size.values(Budget(request, size).rows(1))
     single = size.n_references == 1 and count <= MOST_IN_A_PROCESS
-    plain = request.pairs is None and request.index == INDICES["shapley"]
+    plain = pairs is None and request.index == INDICES["shapley"]
     least = 2 * count if plain else 4 * count - 2
     if single and least <= values:
         # If rows of a model are explained, evaluations are cheap: for 1,000 of them, a
@@ -557,37 +526,30 @@ def usual_sampler(request: Request, size: Size, count: int) -> Sampler:
         unstopped = request.stopping is None or is_auto(request.stopping)
         cheap = unstopped and not request.in_evals and values <= MOST_RANKED
         return RankedOdd() if plain and cheap else Odd()
-    interacts = request.pairs is not None and request.pairs.symmetric
-    return Odd() if interacts else sampler
+    return sampler if pairs is None else Odd()
 
 
 def sampler_by_steps(request: Request, size: Size, count: int) -> Sampler:
     """Return all coalitions if the budget covers them, and permutations otherwise."""
     # with a stopping rule, all coalitions only if they are few
     b = size.n_references
-    values = size.values(request.budget(size).rows(1))
+    values = size.values(Budget(request, size).rows(1))
     if count <= MOST_PLAYERS and (2**count - 2) * b <= values:
         return Exact()
     # Fewer than this many pairs cover too few background rows: single permutations see
     # twice as many.
-    if values >= Antithetic().price(count, b).least_rows * min(b, LEAST_PAIRED):
-        return Antithetic()
-    return MonteCarlo()
+    least = Antithetic().price(count, b).least_rows * min(b, LEAST_PAIRED)
+    return Antithetic() if values >= least else MonteCarlo()
 
 
 def nested_sampler(request: Request, size: Size, count: int, levels: Any) -> Sampler:
     """Return all coalitions of nested groups if the budget covers them, or permutations."""
     b = size.n_references
-    values = size.values(request.budget(size).rows(1))
+    values = size.values(Budget(request, size).rows(1))
     exact = ExactNested(levels)
     # with a large budget, memory is the limit
     most_rows = min(values, 2**MOST_PLAYERS * b)
     return exact if exact.price(count, b).least_rows <= most_rows else Nested(levels)
-
-
-def exact_sampler(request: Request, size: Size, count: int) -> Sampler:
-    """Return the sampler of all coalitions."""
-    return Exact()
 
 
 def _pair(sampler, solver, owner: str) -> tuple[Sampler, Solver]:

@@ -7,7 +7,7 @@ import numpy as np
 from skshapley._run._plan import Plan, Size
 from skshapley.designs import StepwiseDesign
 from skshapley.samplers import Sampler
-from skshapley.samplers._base import Bought, Price
+from skshapley.samplers._base import Bought
 from skshapley.solvers import Estimate, Solver
 
 ASK_BYTES = 2**22  # coalitions of one row per design
@@ -25,6 +25,18 @@ CONFIRMED_GROWTH = 1.25
 # factor. On perceptrons of 8 to 32 columns, 4.8 looks a row become 3.4, and no row needs
 # more draws. With .7, they become 2.3, for 8 to 17 % more draws.
 OPTIMISM = 0.5
+# If most draws repeat, the rest of a budget is not worth the search. These constants
+# limit the draws of a row, relative to the draws that the budget surely buys, and its
+# further designs. At 16 players, 24 designs spend budgets of 1,000 and 4,000
+# evaluations completely, and 15,900 of 16,000
+MOST_TIMES = 6
+MOST_ASKS = 24
+# Permutations against background rows have spent a budget from this share on. Players
+# that agree with a row save model rows, and the last designs that they buy are small:
+# on adult and bank, single rows take 1.2 to 1.6 times as long if 98 % is spent, with
+# equal errors.
+ENOUGH = 7 / 8
+MOST_ROWS = 2**40  # larger than any practical budget, and safe in int64
 
 
 class Schedule:
@@ -65,7 +77,7 @@ class Schedule:
         self._rule = plan.stopping
         self._sampler = sampler
         self._price = bought.price
-        self._n_players = size.n_players
+        self._size = size
         # all rows start open, and the first design is for all of them
         self.open = self.asking = np.arange(n_rows)
         self.converged = np.zeros(n_rows, dtype=bool)
@@ -82,21 +94,16 @@ class Schedule:
         self._confirms = solver.traits.confirms
         self._passed = np.zeros(n_rows, dtype=bool)
         planned = issubclass(sampler.produces, solver.traits.planned)
-        goes_on = sampler.traits.goes_on and not planned
-        self._rest: Rest | None = None
-        if goes_on and not sampler.traits.one_shot:
-            walks = size.n_references > 1 and issubclass(
-                sampler.produces,
-                StepwiseDesign,
-            )
-            self._rest = Rest(
-                self._price,
-                size,
-                planned=bought.n_draws,
-                max_rows=plan.max_rows,
-                n_instances=n_rows,
-                enough=ENOUGH if walks else 1.0,
-            )
+        traits = sampler.traits
+        self._goes_on = traits.goes_on and not planned and not traits.one_shot
+        # further draws and designs of each row, model rows of its budget, and the part
+        # of the budget to spend
+        self._room = np.full(n_rows, (MOST_TIMES - 1) * bought.n_draws)
+        self._asks = np.zeros(n_rows, dtype=np.int64)
+        self._budget = min(plan.max_rows - 1, MOST_ROWS)
+        walks = size.n_references > 1 and issubclass(sampler.produces, StepwiseDesign)
+        enough = (ENOUGH if walks else 1.0) * self._budget
+        self._enough = min(size.rows(2**size.n_players) - 1, enough)
 
     def next_draws(self) -> int:
         """Return the number of draws to request: as many as the rule and memory allow."""
@@ -117,7 +124,7 @@ class Schedule:
         """Return the largest number of draws per design that memory allows, in whole units."""
         unit = self._price.unit
         return (
-            max(ASK_BYTES // (self._n_players * self._price.coalitions) // unit, 1)
+            max(ASK_BYTES // (self._size.n_players * self._price.coalitions) // unit, 1)
             * unit
         )
 
@@ -181,101 +188,43 @@ class Schedule:
         self.asking = self.open
         if self._left:
             return
-        draws = np.zeros(len(self.open), dtype=np.int64)
-        if self._rest is not None:
-            draws = self._rest.draws(self.open, spent[self.open], self._most_draws())
+        draws = (
+            self._further_draws(spent[self.open])
+            if self._goes_on
+            else np.zeros(len(self.open), dtype=np.int64)
+        )
         self._further = int(draws.max(initial=0))
         self.asking = self.open[draws == self._further]
         self.open = self.open[draws > 0]
-        if self._rest is not None:
-            self._rest.add(self.asking, self._further)
+        self._room[self.asking] -= self._further
+        self._asks[self.asking] += 1
 
-
-# If most draws repeat, the rest of a budget is not worth the search. These constants
-# limit the draws of a row, relative to the draws that the budget surely buys, and its
-# further designs. At 16 players, 24 designs spend budgets of 1,000 and 4,000
-# evaluations completely, and 15,900 of 16,000
-MOST_TIMES = 6
-MOST_ASKS = 24
-# Permutations against background rows have spent a budget from this share on. Players
-# that agree with a row save model rows, and the last designs that they buy are small:
-# on adult and bank, single rows take 1.2 to 1.6 times as long if 98 % is spent, with
-# equal errors.
-ENOUGH = 7 / 8
-MOST_ROWS = 2**40  # larger than any practical budget, and safe in int64
-
-
-class Rest:
-    """The remaining budgets of rows after their planned draws.
-
-    Each row continues alone, so its draws do not depend on the other rows of the block.
-    Only new model rows count: repeated coalitions are free, and so are players that
-    agree with a background row. The final number of draws depends on the coalitions
-    drawn but never on their values. It favours no player among those that differ from a
-    background row. Given that number, each order of these players is therefore still
-    uniform, and without ties so is each coalition of a size.
-
-    Parameters
-    ----------
-    price : Price
-    size : Size
-        The size of the game without the players that do not matter.
-    planned : int
-        Draws that the budget buys if no coalition repeats.
-    max_rows : int
-        Model rows per row to explain.
-    n_instances : int
-    enough : float
-        Share of the budget to spend at least.
-    """
-
-    def __init__(
-        self,
-        price: Price,
-        size: Size,
-        planned: int,
-        max_rows: int,
-        n_instances: int,
-        enough: float,
-    ) -> None:
-        self._price = price
-        self._size = size
-        self._room = np.full(n_instances, (MOST_TIMES - 1) * planned)
-        self._budget = min(max_rows - 1, MOST_ROWS)
-        self._enough = min(size.rows(2**size.n_players) - 1, enough * self._budget)
-        self._asks = np.zeros(n_instances, dtype=np.int64)
-
-    def draws(self, members: np.ndarray, charged: np.ndarray, most: int) -> np.ndarray:
-        """Return the number of further draws that each row makes next, ``(r,)``.
+    def _further_draws(self, spent: np.ndarray) -> np.ndarray:
+        """Return the number of draws beyond the plan that each open row makes next, ``(r,)``.
 
         It is the largest power of two, in steps, that the remaining budget surely buys.
         Few different numbers let many rows share a design.
 
+        Each row continues alone, so its draws do not depend on the other rows of the
+        block. Only new model rows count: repeated coalitions are free, and so are
+        players that agree with a background row. The final number of draws depends on
+        the coalitions drawn but never on their values. It favours no player among those
+        that differ from a background row. Given that number, each order of these
+        players is therefore still uniform, and without ties so is each coalition of a
+        size.
+
         Parameters
         ----------
-        members : ndarray of shape (r,), int
-            Positions of the rows to explain.
-        charged : ndarray of shape (r,), int
-            Model rows charged to their budgets.
-        most : int
-            Largest number of draws of one design.
+        spent : ndarray of shape (r,), int
+            Model rows charged to the open rows.
         """
-        left = np.maximum(self._budget - charged, 0)
+        left = np.maximum(self._budget - spent, 0)
         rows = left * self._size.n_references // self._size.rows_per_value
-        draws = np.minimum(
-            np.minimum(rows // self._price.draw, self._room[members]),
-            most,
-        )
-        sets = draws // self._price.step
-        over = (
-            (charged >= self._enough) | (self._asks[members] >= MOST_ASKS) | (sets <= 0)
-        )
+        draws = np.minimum(rows // self._price.draw, self._room[self.open])
+        sets = np.minimum(draws, self._most_draws()) // self._price.step
+        over = (spent >= self._enough) | (self._asks[self.open] >= MOST_ASKS)
+        over |= sets <= 0
         # frexp returns a mantissa in [1/2, 1), so this is floor(log2) without rounding
         # errors
         exponents = np.frexp(np.maximum(sets, 1))[1] - 1
         return np.where(over, 0, 2**exponents) * self._price.step
-
-    def add(self, members: np.ndarray, n: int) -> None:
-        """Record `n` further draws for each of the rows `members`."""
-        self._room[members] -= n
-        self._asks[members] += 1

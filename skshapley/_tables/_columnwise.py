@@ -8,6 +8,7 @@ other transformers are refused.
 """
 
 from collections import UserList
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -68,39 +69,16 @@ def sources(transformer, width) -> np.ndarray:
     raise UnknownStepError(f"{kind.__name__} is not known to work column by column")
 
 
-def _alike(transformer, width) -> NDArray[np.intp]:
-    """Return the sources if all columns make the same number of output columns."""
-    return np.repeat(
-        np.arange(width),
-        len(transformer.get_feature_names_out()) // width,
+def _by_name(transformer, width) -> NDArray[np.intp]:
+    """Return the sources by the names of output columns, each with its input's name."""
+    renamed = copy(transformer)
+    vars(renamed).pop("feature_names_in_", None)
+    renamed.feature_name_combiner = "concat"
+    names = renamed.get_feature_names_out([f"<{column}>" for column in range(width)])
+    return np.array(
+        [name.partition("<")[2].partition(">")[0] for name in names],
+        dtype=np.intp,
     )
-
-
-def _of_one_hot(encoder, width) -> NDArray[np.intp]:
-    counts = np.array([len(categories) for categories in encoder.categories_])
-    if encoder.min_frequency is not None or encoder.max_categories is not None:
-        rare = encoder.infrequent_categories_
-        # Infrequent categories share one output column.
-        counts -= [
-            0 if categories is None else len(categories) - 1 for categories in rare
-        ]
-    if encoder.drop_idx_ is not None:
-        counts -= [dropped is not None for dropped in encoder.drop_idx_]
-    return np.repeat(np.arange(width), counts)
-
-
-def _of_bins(binner, width) -> NDArray[np.intp]:
-    return np.repeat(
-        np.arange(width),
-        1 if binner.encode == "ordinal" else binner.n_bins_,
-    )
-
-
-def _of_imputer(imputer, width) -> NDArray[np.intp]:
-    # the imputer drops columns in which all values are missing
-    output_columns = imputer.keep_empty_features | ~pd.isna(imputer.statistics_)
-    flagged = imputer.indicator_.features_ if imputer.add_indicator else []
-    return np.r_[np.flatnonzero(output_columns), np.asarray(flagged, dtype=np.intp)]
 
 
 def _of_function(transformer, width) -> NDArray[np.intp]:
@@ -239,11 +217,25 @@ def take_columns(columns, table) -> Any:
     return _safe_indexing(table, columns, axis=1)
 
 
-_SCALERS = ("MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler")
-_MAPS = ("Binarizer", "OrdinalEncoder", "PowerTransformer", "QuantileTransformer")
-_EXPANSIONS = ("SplineTransformer", "TargetEncoder")
+# Transformers whose output names contain the name of the input
+_NAMED = (
+    "Binarizer",
+    "KBinsDiscretizer",
+    "MaxAbsScaler",
+    "MinMaxScaler",
+    "MissingIndicator",
+    "OneHotEncoder",
+    "OrdinalEncoder",
+    "PowerTransformer",
+    "QuantileTransformer",
+    "RobustScaler",
+    "SimpleImputer",
+    "SplineTransformer",
+    "StandardScaler",
+    "TargetEncoder",
+)
 _READERS = {
-    **dict.fromkeys((*_SCALERS, *_MAPS, *_EXPANSIONS), _alike),
+    **dict.fromkeys(_NAMED, _by_name),
     **dict.fromkeys(
         ("CountVectorizer", "HashingVectorizer", "TfidfVectorizer"),
         _of_text,
@@ -252,9 +244,5 @@ _READERS = {
     "FeatureUnion": _of_union,
     "FrozenEstimator": lambda frozen, width: sources(frozen.estimator, width),
     "FunctionTransformer": _of_function,
-    "KBinsDiscretizer": _of_bins,
-    "MissingIndicator": lambda indicator, width: indicator.features_,
-    "OneHotEncoder": _of_one_hot,
     "Pipeline": _of_pipeline,
-    "SimpleImputer": _of_imputer,
 }

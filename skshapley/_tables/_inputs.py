@@ -102,9 +102,7 @@ def take_rows(X: Any, positions: Any) -> Any:
     """Return the rows of X at `positions`, in X's own container."""
     if isinstance(X, pd.DataFrame):
         return X.iloc[positions]
-    if is_foreign(X):
-        return narwhal(X)[positions].to_native()
-    return X[positions]
+    return narwhal(X)[positions].to_native() if is_foreign(X) else X[positions]
 
 
 def in_order_of(X: Any, names: list) -> Any:
@@ -244,9 +242,8 @@ def _conversion(X: Any, background: Any) -> str:
     """Return the call that makes a container like the background's, or an empty text."""
     names = "explainer.feature_names_in_"
     if isinstance(background, pd.DataFrame):
-        if is_foreign(X):
-            return ": X.to_pandas()"
-        return f": pandas.DataFrame(rows, columns={names})"
+        conversion = f": pandas.DataFrame(rows, columns={names})"
+        return ": X.to_pandas()" if is_foreign(X) else conversion
     if is_foreign(background):
         library = type(background).__module__.partition(".")[0]
         if isinstance(X, pd.DataFrame) and library == "polars":
@@ -272,21 +269,29 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
     """
     check_container(X, background, owner)
     if not is_frame(X):
-        X = _checked_array(X, background, owner)
+        kind = background.dtype
+        if X.shape[1] != background.shape[1]:
+            raise ValueError(
+                f"{owner} was fitted on {background.shape[1]} columns, and got "
+                f"{X.shape[1]}."
+            )
+        if X.dtype != kind and _is_number(X.dtype) != _is_number(kind):
+            raise ValueError(
+                f"{owner} was fitted on an array of dtype {kind}, and got "
+                f"{X.dtype}: pass X.astype({str(kind)!r})."
+            )
         if sparse.issparse(X) == sparse.issparse(background):
             return X
         # Zeros stay stored: XGBoost reads an entry that is not stored as missing.
         r, d = X.shape
-        kind = type(background)
-        return kind(
+        return type(background)(
             (X.ravel(), np.tile(np.arange(d), r), d * np.arange(r + 1)),
             shape=(r, d),
         )
     expected = column_names(background)
     columns = column_names(X)
-    lost = [name for name in expected if name not in columns]
     refuse_other_columns(
-        lost,
+        [name for name in expected if name not in columns],
         [name for name in columns if name not in expected],
         owner,
         "the background",
@@ -325,22 +330,6 @@ def check_columns(X: Any, background: Any, owner: str) -> Any:
     X = X.copy(deep=False) if recoded else X
     for name, column in recoded.items():
         X[name] = column
-    return X
-
-
-def _checked_array(X: np.ndarray, background: np.ndarray, owner: str) -> np.ndarray:
-    if X.shape[1] != background.shape[1]:
-        raise ValueError(
-            f"{owner} was fitted on {background.shape[1]} columns, and got "
-            f"{X.shape[1]}."
-        )
-    if X.dtype != background.dtype and _is_number(X.dtype) != _is_number(
-        background.dtype
-    ):
-        raise ValueError(
-            f"{owner} was fitted on an array of dtype {background.dtype}, and got "
-            f"{X.dtype}: pass X.astype({str(background.dtype)!r})."
-        )
     return X
 
 
@@ -516,9 +505,13 @@ def refuse_unusual_cells(X: Any, background: Any, error: Exception, owner: str) 
     kind = ModelOutputError if isinstance(error, ModelOutputError) else ValueError
     if any(word in text for word in ABOUT_NUMBERS):
         table = as_pandas(X)
-        cell = _first_missing(table)
-        if cell is not None:
-            row, column = cell
+        missing = table.isna().to_numpy(copy=True)
+        for column, dtype in enumerate(table.dtypes):
+            if pd.api.types.is_float_dtype(dtype):
+                numbers = table.iloc[:, column].to_numpy(np.float64, na_value=np.nan)
+                missing[:, column] |= ~np.isfinite(numbers)
+        if missing.any():
+            row, column = np.argwhere(missing)[0]
             rows = "background rows" if background is None else "rows"
             # A batch knows the number of its row in the source.
             place = f", row {row} of {len(table)}" if len(table) > 1 else ""
@@ -538,16 +531,3 @@ def refuse_unusual_cells(X: Any, background: Any, error: Exception, owner: str) 
                     "the model does not know: leave the row out, or fit the encoder "
                     'with handle_unknown="ignore".'
                 ) from error
-
-
-def _first_missing(table: pd.DataFrame) -> tuple[int, int] | None:
-    """Return the position of the first missing or infinite cell, or None."""
-    missing = table.isna().to_numpy(copy=True)
-    for column, kind in enumerate(table.dtypes):
-        if pd.api.types.is_float_dtype(kind):
-            numbers = table.iloc[:, column].to_numpy(np.float64, na_value=np.nan)
-            missing[:, column] |= ~np.isfinite(numbers)
-    if not missing.any():
-        return None
-    row, column = np.argwhere(missing)[0]
-    return int(row), int(column)

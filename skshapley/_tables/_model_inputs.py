@@ -38,26 +38,22 @@ class Piece(str):
 def is_column_of_text(X: Any) -> bool:
     """Return True if X is a one-dimensional list of documents, not a table."""
     # A str is a sequence of letters, not of documents.
-    if isinstance(X, str) or is_frame(X) or getattr(X, "ndim", 1) != 1:
-        return False
-    if not isinstance(X, list | tuple | np.ndarray | pd.Series) and not hasattr(
-        X,
-        "to_list",
-    ):
-        return False
-    return any(isinstance(value, str) for value in _values(X))
+    one_column = not isinstance(X, str) and not is_frame(X)
+    one_column &= getattr(X, "ndim", 1) == 1
+    lists = isinstance(X, list | tuple | np.ndarray | pd.Series)
+    return (
+        one_column
+        and (lists or hasattr(X, "to_list"))
+        and any(isinstance(value, str) for value in _values(X))
+    )
 
 
 def is_table_of_text(X: Any) -> bool:
     """Return True if X is a frame or an array of one text column."""
     shape: tuple[int, ...] = getattr(X, "shape", ())
-    if (
-        len(shape) != 2
-        or shape[1] != 1
-        or not (is_frame(X) or isinstance(X, np.ndarray))
-    ):
-        return False
-    return any(isinstance(value, str) for value in _values(X))
+    is_table = is_frame(X) or isinstance(X, np.ndarray)
+    one_column = is_table and len(shape) == 2 and shape[1] == 1
+    return one_column and any(isinstance(value, str) for value in _values(X))
 
 
 def as_documents(X: Any, owner: str) -> pd.Series:
@@ -97,9 +93,7 @@ def as_documents(X: Any, owner: str) -> pd.Series:
 def _values(X: Any) -> list:
     if is_frame(X):
         return as_pandas(X).iloc[:, 0].tolist()
-    if isinstance(X, np.ndarray):
-        return X.ravel().tolist()
-    return list(X)
+    return X.ravel().tolist() if isinstance(X, np.ndarray) else list(X)
 
 
 def takes_documents(estimator: Any, X: Any) -> bool:
@@ -136,13 +130,8 @@ def _text_column(estimator: Any) -> str | None:
     parts = [part for part in getattr(first, "transformers_", ()) if part[1] != "drop"]
     used = [part for part in parts if isinstance(part[2], str) or len(part[2])]
     # A list of one column gives the vectoriser a table, a str gives it the texts.
-    if (
-        len(used) != 1
-        or not isinstance(used[0][2], str)
-        or not _is_vectoriser(used[0][1])
-    ):
-        return None
-    return used[0][2]
+    _, step, column = used[0] if len(used) == 1 else ("", None, None)
+    return column if isinstance(column, str) and _is_vectoriser(step) else None
 
 
 def _is_vectoriser(step: Any) -> bool:
@@ -158,31 +147,24 @@ def model_columns(model: Any) -> list | None:
     """Return the names, or None if the model was fitted without names."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
-        names = _of_catboost(model) or _of_booster(model)
+        names = _booster_columns(model)
     # as objects of Python: a frame with NumPy's strings has no names for scikit-learn
     # 1.6
     return None if names is None else np.asarray(names, dtype=object).tolist()
 
 
-def _of_catboost(model: Any) -> list | None:
-    """Return CatBoost's names; CatBoost uses numbers if it had no names."""
+def _booster_columns(model: Any) -> list | None:
+    """Return the names of CatBoost, or of a Booster of XGBoost or LightGBM."""
     names = getattr(model, "feature_names_", None)
-    if names is None or list(map(str, names)) == list(map(str, range(len(names)))):
-        return None
-    return list(names)
-
-
-def _of_booster(model: Any) -> list | None:
-    """Return the names of a Booster, of XGBoost or LightGBM."""
-    if type(model).__name__ != "Booster":
-        return None
-    names = getattr(model, "feature_names", None)
-    if names is None and hasattr(model, "feature_name"):
+    invented = "{}"
+    if type(model).__name__ == "Booster":
+        if not hasattr(model, "feature_name"):
+            return getattr(model, "feature_names", None)
         names = model.feature_name()
-        # LightGBM invents these names for arrays.
-        unnamed = [f"Column_{place}" for place in range(len(names))]
-        return None if names == unnamed else names
-    return names
+        invented = "Column_{}"
+    # CatBoost and LightGBM invent names for arrays.
+    unnamed = [invented.format(place) for place in range(len(names or []))]
+    return None if list(map(str, names or [])) == unnamed else names
 
 
 def in_model_columns(model: Any, rows: Any) -> Any:
@@ -228,11 +210,10 @@ def check_model_columns(X: Any, model: Any, owner: str) -> None:
     if not expected & spelt_columns:
         return
     lost = [name for name in model_names if spelt[name] not in spelt_columns]
-    extra = [name for name in column_names(X) if spelt[name] not in expected]
     lost = [] if isinstance(first, FunctionTransformer) else lost
     refuse_other_columns(
         lost,
-        extra,
+        [name for name in column_names(X) if spelt[name] not in expected],
         owner,
         f"the training data of {type(model).__name__}",
     )

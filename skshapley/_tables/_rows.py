@@ -9,6 +9,7 @@ once, by their words or by their values.
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -144,19 +145,19 @@ def row_chunks(table, what) -> Iterator[tuple[Any, str]]:
         )
 
 
+@dataclass(eq=False)
 class RowPool(ABC):
     """Rows to explain ``(r, d)`` and background ``(b, d)`` in one container.
 
-    Parameters
+    Attributes
     ----------
     X, background : array, sparse matrix or frame
     column_player : ndarray of shape (d,), int
     """
 
-    def __init__(self, X, background, column_player) -> None:
-        self.X = X
-        self.background = background
-        self.column_player = column_player
+    X: Any
+    background: Any
+    column_player: NDArray[np.intp]
 
     @abstractmethod
     def hybrid(self, coalitions, rows, references) -> Any:
@@ -221,10 +222,11 @@ def codes_of(column: Any) -> NDArray[np.int64]:
         )[0]
 
 
+@dataclass(eq=False)
 class ArrayPool(ColumnPool):
     """Numpy arrays of one dtype, and pandas frames with one numpy dtype.
 
-    Parameters
+    Attributes
     ----------
     X, background : ndarray
     column_player : ndarray of shape (d,), int
@@ -232,9 +234,7 @@ class ArrayPool(ColumnPool):
         The columns of mixed rows as a frame.
     """
 
-    def __init__(self, X, background, column_player, names=None) -> None:
-        super().__init__(X, background, column_player)
-        self._names = names
+    names: Any = None
 
     def hybrid(self, coalitions, rows, references) -> Any:
         present = self.by_column(coalitions)
@@ -258,9 +258,11 @@ class ArrayPool(ColumnPool):
             )
             _choose(present[chunk, None], instances, replacements, mixed[chunk])
         hybrid = mixed.reshape(n * q, d)
-        if self._names is None:
-            return hybrid
-        return pd.DataFrame(hybrid, columns=self._names, copy=False)
+        return (
+            hybrid
+            if self.names is None
+            else pd.DataFrame(hybrid, columns=self.names, copy=False)
+        )
 
     def by_column(self, coalitions) -> NDArray[np.bool_]:
         """Return coalitions ``(n, p)`` as present columns ``(n, d)``."""
@@ -334,8 +336,14 @@ class NarwhalsPool(ColumnPool):
         self._pools = [_joined_foreign(*pair) for pair in pairs]
 
     def hybrid(self, coalitions, rows, references) -> Any:
-        index = self._index(coalitions, rows, references)
-        columns = [pool[at] for pool, at in zip(self._pools, index, strict=True)]
+        columns = [
+            pool[at]
+            for pool, at in zip(
+                self._pools,
+                self._index(coalitions, rows, references),
+                strict=True,
+            )
+        ]
         return columns[0].to_frame().with_columns(*columns[1:]).to_native()
 
     def _columns(self) -> Iterable[Any]:

@@ -72,9 +72,7 @@ def value_text(value, width=MAX_VALUE) -> str:
     """Return a value of the data as a short text."""
     if pd.isna(value) is True:  # an array for lists
         return "missing"
-    if isinstance(value, (bool, np.bool_)):
-        return str(value)
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, (int, np.integer, np.bool_)):
         return str(value).replace("-", MINUS)
     if isinstance(value, (float, np.floating)):
         # Four significant digits, or all before the point: 0.1235, 12.35, 1234567

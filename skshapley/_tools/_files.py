@@ -84,14 +84,10 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
                 draft.unlink(missing_ok=True)
             raise
         if os.name == "posix":  # the new name is on disk after its folder is synced
-            _sync(path.parent)
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
     except OSError as error:
         raise UnwrittenFileError(path, error) from error
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

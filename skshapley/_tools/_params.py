@@ -4,6 +4,7 @@ import inspect
 import re
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache, wraps
 from importlib import import_module
@@ -172,8 +173,10 @@ def _sentence(
     parameters = [name for name in names if name not in ("self", "explanation")]
     wrong = next((name for name in given if name not in parameters), None)
     if wrong is None and "missing" in str(error) and "'estimator'" in str(error):
-        calls = f"{owner}(model).fit(X_train).explain(X)"
-        return f"{owner} needs the fitted model as its first argument: {calls}."
+        return (
+            f"{owner} needs the fitted model as its first argument: "
+            f"{owner}(model).fit(X_train).explain(X)."
+        )
     if wrong is None and owner.endswith(".explain") and "too many" in str(error):
         return f"{owner} takes rows only, without a target: {owner}(X)."
     if wrong is None:
@@ -195,8 +198,11 @@ def _sentence(
         return f"{owner} takes no {wrong}: choose among {', '.join(parameters)}."
     value = given[wrong]
     text = repr(VALUES.get(value, value) if isinstance(value, str) else value)
-    budget = right in ("max_rows", "max_evals")
-    plain = not budget and len(text) <= LONGEST_VALUE and "\n" not in text
+    plain = (
+        right not in ("max_rows", "max_evals")
+        and len(text) <= LONGEST_VALUE
+        and "\n" not in text
+    )
     call = f"{right}={text if plain else '...'}"
     if valid_name is None:
         taker = (
@@ -262,6 +268,7 @@ def absent(
     return f"{owner} has no {name!r}{choices}."
 
 
+@dataclass(eq=False)
 class Constraint:
     """The valid values of a parameter.
 
@@ -277,18 +284,10 @@ class Constraint:
         The class of the error.
     """
 
-    def __init__(
-        self,
-        allows: Callable[[Any], bool],
-        choices: str,
-        *,
-        hint: str = "",
-        error: type[Exception] = ValueError,
-    ) -> None:
-        self.allows = allows
-        self.choices = choices
-        self.hint = hint
-        self.error = error
+    allows: Callable[[Any], bool]
+    choices: str
+    hint: str = field(default="", kw_only=True)
+    error: type[Exception] = field(default=ValueError, kw_only=True)
 
 
 class OneOf(Constraint):
@@ -374,19 +373,16 @@ class Number(Constraint):
             f"{word} {end:g}" for word, end in words.items() if isfinite(end)
         )
         super().__init__(
-            self._holds,
+            lambda value: (
+                isinstance(value, Real)
+                and not isinstance(value, bool)
+                and isfinite(value)
+                and above < float(value) < below
+                and float(value) >= least
+            ),
             "a positive number" if bounds == "above 0" else f"a number {bounds}",
             **more,
         )
-
-    def _holds(self, value: Any) -> bool:
-        if (
-            not isinstance(value, Real)
-            or isinstance(value, bool)
-            or not isfinite(value)
-        ):
-            return False
-        return self.above < float(value) < self.below and float(value) >= self.least
 
 
 class Maybe(Constraint):

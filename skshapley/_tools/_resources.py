@@ -6,7 +6,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import sklearn
 
@@ -81,10 +80,17 @@ def progress(
             words = f"{label} {total:,} {unit}, about {duration(left)} left"
             faster = "" if advice is None else advice(left)
             _say(f"{words}; {faster}" if faster else words)
-        # a terminal or a notebook can update a bar
-        if visible and _has_bar():
+        # a terminal or a notebook can update a bar, unless lines are logged
+        has_bar = not _is_logged() and (
+            sys.stderr.isatty() or "ipykernel" in sys.modules
+        )
+        if visible and has_bar:
             if bar is None:
-                bar = _bar(
+                with warnings.catch_warnings():
+                    # A notebook without ipywidgets has a bar of text.
+                    warnings.simplefilter("ignore")
+                    from tqdm.auto import tqdm
+                bar = tqdm(
                     total=total,
                     desc=label,
                     initial=before,
@@ -112,11 +118,6 @@ def _is_logged() -> bool:
     return LOGGER.isEnabledFor(logging.INFO) and LOGGER.hasHandlers()
 
 
-def _has_bar() -> bool:
-    """Return True on a terminal or in a notebook, unless lines are logged."""
-    return not _is_logged() and (sys.stderr.isatty() or "ipykernel" in sys.modules)
-
-
 def _say(line: str) -> None:
     """Log a line, or write it on stderr if no handler takes it."""
     if _is_logged():
@@ -124,12 +125,3 @@ def _say(line: str) -> None:
         return
     sys.stderr.write(line + "\n")
     sys.stderr.flush()
-
-
-def _bar(**options: Any) -> Any:
-    """Return tqdm's bar for this terminal or notebook."""
-    with warnings.catch_warnings():
-        # A notebook without ipywidgets has a bar of text.
-        warnings.simplefilter("ignore")
-        from tqdm.auto import tqdm
-    return tqdm(**options)

@@ -127,14 +127,15 @@ class Costs:
         """Return the cost of each likely row, in predictions of the model for one row."""
         pairs = self.prefers_pairs(ROWS_LIKELY, b)
         cost = (self._without_tables if pairs else self._by_tables)(ROWS_LIKELY, b)
-        model_ns = max(MODEL_NS * self.visits, ROW_NS if pairs else 0.0)
-        return cost / (ROWS_LIKELY * model_ns)
+        return cost / (
+            ROWS_LIKELY * max(MODEL_NS * self.visits, ROW_NS if pairs else 0.0)
+        )
 
     def prefers_pairs(self, r, b) -> bool:
         """Return True if pairs of rows cost less than tables, for the values of r rows."""
-        if self.nested:
-            return False
-        return not self.has_tables or self._without_tables(r, b) < self._by_tables(r, b)
+        return not self.nested and (
+            not self.has_tables or self._without_tables(r, b) < self._by_tables(r, b)
+        )
 
     @property
     def keeps_pairs(self) -> bool:

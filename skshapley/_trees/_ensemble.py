@@ -178,10 +178,9 @@ class TreeEnsemble:
         -------
         trees : TreeEnsemble
         """
-        starts = self.roots[numbers]
         sizes = np.diff(self.roots, append=self.n_nodes)[numbers]
         roots = np.cumsum(sizes) - sizes
-        shift = np.repeat(roots - starts, sizes)
+        shift = np.repeat(roots - self.roots[numbers], sizes)
         nodes = np.arange(len(shift)) - shift
         splits = {split.node: split for split in self.category_splits}
         places = np.flatnonzero(np.isin(nodes, list(splits))).tolist()
@@ -414,15 +413,57 @@ class Codes:
         numeric = ~trees.is_leaf
         numeric[[split.node for split in trees.category_splits]] = False
         nodes = np.flatnonzero(numeric)
-        self.thresholds, ranks = _rank_thresholds(trees, nodes)
-        self.numeric_rows, self.row = _number_rows(trees, numeric)
+        # numpy sorts small integers by radix sort.
+        features = trees.feature[nodes].astype(np.min_scalar_type(trees.n_features))
+        order = np.argsort(features, kind="stable")
+        features = features[order].astype(np.int64)
+        starts = np.flatnonzero(np.diff(features, prepend=-1))
+        self.thresholds: dict[int, np.ndarray] = {}
+        ranks = np.empty(len(nodes), dtype=np.int64)
+        for feature, positions in zip(
+            features[starts].tolist(),
+            np.split(order, starts)[1:],
+            strict=True,
+        ):
+            thresholds = trees.threshold[nodes[positions]]
+            self.thresholds[feature], ranks[positions] = np.unique(
+                thresholds,
+                return_inverse=True,
+            )
+        # A code row is one number: 4 times the feature, plus 1 where missing values go
+        # left, plus 2 where zero counts as missing. So feature 3 with missing values to
+        # the left is 13.
+        key = trees.feature * 4
+        key += trees.missing_left
+        if trees.zero_missing.any():
+            key += 2 * trees.zero_missing
+        # Nodes without numeric comparison share one key beyond all features, dropped
+        # again below.
+        np.putmask(key, ~numeric, 4 * trees.n_features)
+        used = np.bincount(key, minlength=4 * trees.n_features + 1) > 0
+        self.numeric_rows = tuple(
+            NumericRow(k // 4, bool(k % 2), bool(k % 4 // 2))
+            for k in np.flatnonzero(used[:-1]).tolist()
+        )
+        # The running count of used keys numbers the rows without a sort of all nodes.
+        row = np.cumsum(used) - 1
+        row[-1] = -1
+        self.row = row.take(key)
         self.n_rows, self.category_tables = len(self.numeric_rows), []
         by_feature: dict[int, list] = {}
         for split in trees.category_splits:
             by_feature.setdefault(int(trees.feature[split.node]), []).append(split)
         for feature, splits in by_feature.items():
-            table, numbers = _tabulate_categories(trees, splits)
-            self.row[[split.node for split in splits]] = self.n_rows + numbers
+            n = 1 + max(max(split.categories, default=-1) for split in splits)
+            table = np.empty((len(splits), n + 2), dtype=np.uint8)
+            for right, split in zip(table, splits, strict=True):
+                right[:] = split.goes_left
+                right[list(split.categories)] = not split.goes_left
+                right[n + 1] = not trees.missing_left[split.node]
+            # Boosted trees repeat splits on the same set of categories; equal splits
+            # share a code row.
+            table, numbers = np.unique(table, axis=0, return_inverse=True)
+            self.row[[split.node for split in splits]] = self.n_rows + numbers.ravel()
             self.category_tables.append(CategoryTable(feature, self.n_rows, table))
             self.n_rows += len(table)
         most = max((len(t) for t in self.thresholds.values()), default=1)
@@ -479,78 +520,6 @@ class Codes:
             category[missing[feature]] = n + 1
             codes[first : first + len(table)] = table[:, category]
         return codes
-
-
-def _rank_thresholds(trees, nodes) -> tuple[dict[int, np.ndarray], NDArray[np.int64]]:
-    """Return the sorted distinct thresholds of every feature, and each node's rank among them."""
-    # numpy sorts small integers by radix sort.
-    order = np.argsort(
-        trees.feature[nodes].astype(np.min_scalar_type(trees.n_features)),
-        kind="stable",
-    )
-    feature = trees.feature[nodes][order]
-    starts = np.flatnonzero(np.diff(feature, prepend=-1))
-    thresholds = {}
-    ranks = np.empty(len(nodes), dtype=np.int64)
-    for name, positions in zip(
-        feature[starts].tolist(),
-        np.split(order, starts)[1:],
-        strict=True,
-    ):
-        thresholds[name], ranks[positions] = np.unique(
-            trees.threshold[nodes[positions]],
-            return_inverse=True,
-        )
-    return thresholds, ranks
-
-
-def _number_rows(trees, numeric) -> tuple[tuple[NumericRow, ...], NDArray[np.int64]]:
-    """Return the code rows of numeric features, and the row of each node.
-
-    Each row is one number: 4 times the feature, plus 1 where missing values go left,
-    plus 2 where zero counts as missing. So feature 3 with missing values to the left is
-    13.
-
-    Parameters
-    ----------
-    trees : TreeEnsemble
-    numeric : ndarray of shape (n_nodes,), bool
-        Whether a node compares a number.
-
-    Returns
-    -------
-    rows : tuple of NumericRow
-    row : ndarray of shape (n_nodes,), int64
-        -1 at all other nodes.
-    """
-    key = trees.feature * 4
-    key += trees.missing_left
-    if trees.zero_missing.any():
-        key += 2 * trees.zero_missing
-    # Nodes without numeric comparison share one key beyond all features, dropped again
-    # below.
-    np.putmask(key, ~numeric, 4 * trees.n_features)
-    used = np.bincount(key, minlength=4 * trees.n_features + 1) > 0
-    # The running count of used keys numbers the rows without a sort of all nodes.
-    keys = np.flatnonzero(used[:-1])
-    row = np.cumsum(used) - 1
-    row[-1] = -1
-    rows = (NumericRow(k // 4, bool(k % 2), bool(k % 4 // 2)) for k in keys.tolist())
-    return tuple(rows), row.take(key)
-
-
-def _tabulate_categories(trees, splits) -> tuple[NDArray[np.uint8], NDArray[np.intp]]:
-    """Return the table of codes of one categorical feature, and the table's row of each split."""
-    n = 1 + max((max(split.categories, default=-1) for split in splits), default=-1)
-    table = np.empty((len(splits), n + 2), dtype=np.uint8)
-    for right, split in zip(table, splits, strict=True):
-        right[:] = split.goes_left
-        right[list(split.categories)] = not split.goes_left
-        right[n + 1] = not trees.missing_left[split.node]
-    # Boosted trees repeat splits on the same set of categories; equal splits share a
-    # code row.
-    table, inverse = np.unique(table, axis=0, return_inverse=True)
-    return table, inverse.ravel()
 
 
 def assemble(trees, *, n_outputs, base, raw_response=None, **how) -> TreeEnsemble:

@@ -16,9 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tools import working_bytes
 from skshapley._trees._ensemble import tree_outputs
-from skshapley._trees._paths import LEAVES, traced_runs
 from skshapley._trees._tables import Patterns
 
 # Most bits of a subtree that is one group: 128 patterns, in one byte each
@@ -29,8 +27,6 @@ CHUNK_SIZE = 1 << 17
 LEAST_BITS = 12
 # The player of an empty column
 NOBODY = 0xFFFFFFFF
-# Share of the working memory that the patterns of the background may take
-PATTERN_SHARE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,27 +218,6 @@ class GroupedTrees:
             at[going] = node
             going = going[node != root[going]]
         return masks
-
-
-def make_blocks(trees, codes, players, n_references) -> Iterator[GroupedTrees]:
-    """Yield the blocks of an ensemble.
-
-    Parameters
-    ----------
-    trees : TreeEnsemble
-        With at most 64 players on a path.
-    codes : Codes
-        Of these trees.
-    players : ndarray of shape (n_features,), int
-    n_references : int
-        Number of background rows. Their patterns in all groups of a block fit into
-        memory.
-    """
-    # A leaf is in one group, and a pattern takes one byte or more: leaves bound the
-    # groups.
-    room = int(working_bytes(PATTERN_SHARE) / max(1, n_references))
-    for subset, nodes, paths in traced_runs(trees, players, min(LEAVES, room)):
-        yield GroupedTrees(subset, paths, codes.row[nodes], codes.rank[nodes])
 
 
 def _tests_below(trees, paths, test) -> NDArray[np.int64]:

@@ -135,33 +135,6 @@ def _leaf_values(levels: tuple[tuple[int, ...], ...]) -> sparse.csr_array:
     )
 
 
-def _adjacent(
-    players: NDArray[np.intp],
-    levels: NDArray[np.intp],
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Return path players sorted by group, their groups, and the new number of each mask.
-
-    Parameters
-    ----------
-    players : ndarray of shape (n, k), int
-    levels : ndarray of shape (n_levels, p), int
-
-    Returns
-    -------
-    players : ndarray of shape (n, k), int
-    groups : ndarray of shape (n, n_levels, k), int
-        Numbered along the path, so that leaves with groups of the same sizes are equal.
-    masks : ndarray of shape (n, 2 ** k), int
-    """
-    order = np.lexsort(levels[::-1, players], axis=-1)
-    players = np.take_along_axis(players, order, axis=1)
-    of_players = levels[:, players].swapaxes(0, 1)
-    groups = np.diff(of_players, axis=2, prepend=of_players[:, :, :1]) != 0
-    k = players.shape[1]
-    bits = np.arange(1 << k)[:, None] >> order[:, None] & 1
-    return players, groups.cumsum(axis=2), bits @ (1 << np.arange(k))
-
-
 def nested_tables(block, chunk, references, patterns, shape, levels) -> Iterator[Table]:
     """Yield the tables of the values and predictions in a chunk.
 
@@ -180,10 +153,17 @@ def nested_tables(block, chunk, references, patterns, shape, levels) -> Iterator
     masks, law = references.law(block, chunk, patterns)
     # a leaf without players is a constant
     for k, leaves, laws in _batches(chunk, law, lambda k: k + 1 if k else 0):
-        players, groups, sorted_masks = _adjacent(
-            chunk.leaf_players[leaves, :k],
-            levels,
-        )
+        players = chunk.leaf_players[leaves, :k]
+        # Path players sorted by group, and the new number of each mask. Groups are
+        # numbered along the path, so that leaves with groups of the same sizes are
+        # equal.
+        order = np.lexsort(levels[::-1, players], axis=-1)
+        players = np.take_along_axis(players, order, axis=1)
+        of_players = levels[:, players].swapaxes(0, 1)
+        changes = np.diff(of_players, axis=2, prepend=of_players[:, :, :1]) != 0
+        groups = changes.cumsum(axis=2)
+        bits = np.arange(1 << k)[:, None] >> order[:, None] & 1
+        sorted_masks = bits @ (1 << np.arange(k))
         sorted_laws = np.empty_like(laws)
         np.put_along_axis(sorted_laws, sorted_masks, laws, axis=1)
         games = np.zeros((k + 1, *sorted_laws.shape))

@@ -87,8 +87,10 @@ class Patterns:
         self.row, self.rank, self.bit = row[upper], rank[upper, None], bit[upper, None]
         self.roots, self.n_trees = number[roots], trees.n_trees
         self.inner_row, self.inner_rank = row[inside], rank[inside, None]
-        entries = bit[inside], (group[inside], np.arange(len(inside)))
-        self.inner_bits = sparse.csr_array(entries, shape=(len(roots), len(inside)))
+        self.inner_bits = sparse.csr_array(
+            (bit[inside], (group[inside], np.arange(len(inside)))),
+            shape=(len(roots), len(inside)),
+        )
 
     def __call__(self, codes) -> np.ndarray:
         """Return the pattern of every row in every group, ``(n_groups, r)``, unsigned.
@@ -168,8 +170,7 @@ class References:
             return masks, law.ravel()
         size = 1 << chunk.n_path
         slot = masks + (np.cumsum(size) - size)[:, None]
-        on_leaves = law[chunk.leaf_group].ravel()
-        law = np.bincount(slot.ravel(), on_leaves, int(size.sum()))
+        law = np.bincount(slot.ravel(), law[chunk.leaf_group].ravel(), int(size.sum()))
         return masks, law
 
 
@@ -221,8 +222,10 @@ class Table:
     def _sums(self) -> sparse.csc_array:
         """The sums of the looked-up values, as a sparse matrix."""
         (number, column, to), n = self.owner, len(self.start)
-        owner = np.ones(len(to)), (to, column * n + number)
-        return sparse.csc_array(owner, shape=(self.n_sums, n * len(self.entries)))
+        return sparse.csc_array(
+            (np.ones(len(to)), (to, column * n + number)),
+            shape=(self.n_sums, n * len(self.entries)),
+        )
 
     def sums(self, patterns) -> NDArray[np.float64]:
         """Return the sums of the values of rows, ``(n_sums, r)``.
@@ -355,33 +358,26 @@ def value_tables(block, chunk, references, patterns, shape, index, grid) -> list
         # Mask 0, the first of each leaf, has the background rows that reach the leaf.
         mean[chunk.outputs] = law[np.cumsum(size) - size] @ values
     k, n = chunk.players.shape
-    n_players = shape[1] - 1
     start = np.arange(n) << chunk.n_bits
     group = chunk.groups.start + np.arange(n)
-    output, column, number = np.nonzero(
-        np.broadcast_to(chunk.players < n_players, (len(chunk.outputs), k, n))
-    )
-    player = chunk.outputs[output] * shape[1] + chunk.players[column, number]
-    of_predictions, leaf = np.divmod(np.arange(len(chunk.outputs) * n), n)
-    prediction = chunk.outputs[of_predictions] * shape[1] + n_players
+    # The prediction follows the players.
+    players = np.vstack([chunk.players, np.full(n, shape[1] - 1)])
+    real = np.broadcast_to(players < shape[1], (len(chunk.outputs), k + 1, n))
+    output, column, number = np.nonzero(real)
+    to = chunk.outputs[output] * shape[1] + players[column, number]
     n_sums = math.prod(shape)
     if not chunk.is_single_leaves:
-        owner = np.stack([number, output * (k + 1) + column, player])
-        last = np.stack([leaf, of_predictions * (k + 1) + k, prediction])
-        owner = np.concatenate([owner, last], axis=1)
+        owner = np.stack([number, output * (k + 1) + column, to])
         entries = np.concatenate(parts)
         return [Table(entries, start, group, 0 * group, owner, n_sums, mean)]
     # Look up the own mean for all players, then the joint means player by player, and
     # the prediction. Tables of single leaves keep three numbers per mask instead of one
     # per player and mask.
-    own_lookups, joint_lookups = (
-        [at, output, player] for at in (number, n + n * column + number)
-    )
-    leaves_of_rows = np.stack([n + n * k + leaf, of_predictions, prediction])
+    lookups = np.stack([number, output, to])[:, column < k]
+    owner = np.concatenate([lookups, [n + n * column + number, output, to]], axis=1)
     entries = np.stack(parts).reshape(len(parts), -1)
     start = np.concatenate([start, np.tile(start + (n << k), k), start + (2 * n << k)])
     flag = np.repeat(np.concatenate([[0], 1 << np.arange(k), [0]]), n)
-    owner = np.concatenate([own_lookups, joint_lookups, leaves_of_rows], axis=1)
     return [Table(entries, start, np.tile(group, 2 + k), flag, owner, n_sums, mean)]
 
 
@@ -417,12 +413,14 @@ class LeafSums:
     def _made(self, block) -> Iterator[Table]:
         """Yield the tables of a block."""
         codes = self.references.codes
-        patterns = None
-        if codes is not None:
-            patterns = np.concatenate(
+        patterns = (
+            None
+            if codes is None
+            else np.concatenate(
                 [block.patterns(part) for part in _row_parts(codes)],
                 axis=1,
             )
+        )
         for chunk in block.chunks:
             yield from self.make(block, chunk, self.references, patterns)
 
@@ -437,9 +435,15 @@ class LeafSums:
         """
         parts = _row_parts(codes)
         if self.kept is None:
-            blocks = [(block, parts) for block in self.blocks]
             start = np.zeros((math.prod(self.shape), codes.shape[1]))
-            sums = sum(each(self._of_block, blocks, self.n_jobs), start)
+            sums = sum(
+                each(
+                    self._of_block,
+                    [(block, parts) for block in self.blocks],
+                    self.n_jobs,
+                ),
+                start,
+            )
         else:
             sums = np.concatenate(each(self._of_rows, zip(parts), self.n_jobs), axis=1)
         return sums.reshape(*self.shape, -1)

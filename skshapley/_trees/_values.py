@@ -9,12 +9,14 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from skshapley._tools import working_bytes
 from skshapley._trees._costs import MOST_BITS, MOST_NESTED_BITS, Costs, count_costs
 from skshapley._trees._ensemble import Codes
 from skshapley._trees._frontier import Frontier
-from skshapley._trees._groups import GroupedTrees, make_blocks
+from skshapley._trees._groups import GroupedTrees
 from skshapley._trees._leaf_tables import nested_tables, pair_tables
 from skshapley._trees._path_dependent import PathWalk
+from skshapley._trees._paths import LEAVES, traced_runs
 from skshapley._trees._tables import LeafSums, References, each, grid_of, value_tables
 from skshapley._trees._walks import Layout
 from skshapley.exceptions import UnreadableModelError
@@ -22,6 +24,8 @@ from skshapley.indices import player_index
 
 # Most rows of one step
 ROWS = 8192
+# Share of the working memory that the patterns of the background may take
+PATTERN_SHARE = 0.2
 # Most nodes of one step, one per row and tree
 STANDING = 1 << 18
 
@@ -159,7 +163,14 @@ class TreeValues:
         """Divide the trees into groups, and return whether these can have tables."""
         if self._blocks is None:
             b = len(self._references.weights)
-            self._blocks = list(make_blocks(self.trees, self.codes, self.players, b))
+            # A leaf is in one group, and a pattern takes one byte or more: leaves bound
+            # the groups.
+            room = int(working_bytes(PATTERN_SHARE) / max(1, b))
+            runs = traced_runs(self.trees, self.players, min(LEAVES, room))
+            self._blocks = [
+                GroupedTrees(part, paths, self.codes.row[nodes], self.codes.rank[nodes])
+                for part, nodes, paths in runs
+            ]
         most = MOST_BITS if self.levels is None else MOST_NESTED_BITS
         return all(c.n_bits <= most for block in self._blocks for c in block.chunks)
 
@@ -174,24 +185,6 @@ class TreeValues:
         if self.levels is not None:
             make = partial(nested_tables, shape=shape, levels=self.levels)
         return LeafSums(self._blocks, references, shape, make, self.n_jobs)
-
-    def _tables_of_pairs(self, index) -> LeafSums:
-        """Return the tables of interactions by an index; they are kept if they fit into memory."""
-        if index not in self._pair_tables:
-            p = self.n_players
-            tables = LeafSums(
-                self._blocks,
-                self._references,
-                (self.trees.n_outputs, p, p),
-                partial(pair_tables, n_players=p, index=index),
-                self.n_jobs,
-            )
-            # Only the last index is kept: tables of pairs are the largest arrays of a
-            # fit.
-            if self._costs.keeps_pairs:
-                tables.keep()
-            self._pair_tables = {index: tables}
-        return self._pair_tables[index]
 
     def values(self, X) -> NDArray[np.float64]:
         """Return the values of the players, for each row and output.
@@ -239,10 +232,9 @@ class TreeValues:
         batch_rows : int
         """
         run = copy(self)
-        run._run_rows = batch_rows
         # Tables that do not fit into memory are made for each batch.
-        if n_rows is not None and (self._costs.tables_fit or n_rows < batch_rows):
-            run._run_rows = n_rows
+        once = n_rows is not None and (self._costs.tables_fit or n_rows < batch_rows)
+        run._run_rows = n_rows if once else batch_rows
         # Tables of `fit` serve every run; those of earlier rows do not.
         if not self._costs.keeps_tables(self._n_references):
             run._tables = None
@@ -275,9 +267,10 @@ class TreeValues:
             background = ()
         r = codes.shape[1]
         width = min(ROWS, -(-r // effective_n_jobs(self.n_jobs)) or 1)
-        starts = range(0, max(1, r), width)
-        rows = [codes[:, start : start + width] for start in starts]
-        tasks = [(part, *background, index) for part in rows]
+        tasks = [
+            (codes[:, start : start + width], *background, index)
+            for start in range(0, max(1, r), width)
+        ]
         return np.concatenate(each(getattr(descent, kind), tasks, self.n_jobs), axis=-1)
 
     def values_by_reference(self, X, references) -> NDArray[np.float64]:
@@ -296,8 +289,10 @@ class TreeValues:
         codes = self.codes(references)
         if self.levels is None:
             return self.frontier.values_by_reference(rows, codes, self.index)
-        single = [References(codes[:, [j]], np.ones(1)) for j in range(len(codes.T))]
-        tables = map(self._value_tables, single)
+        tables = [
+            self._value_tables(References(codes[:, [j]], np.ones(1)))
+            for j in range(codes.shape[1])
+        ]
         sums = np.stack([table.values(rows) for table in tables])
         return sums[:, :, :-1].transpose(3, 0, 2, 1)
 
@@ -345,7 +340,21 @@ class TreeValues:
         if descends:
             sums = self._descended("pairs", codes, index)
         else:
-            halves = self._tables_of_pairs(index).values(codes)
+            if index not in self._pair_tables:
+                p = self.n_players
+                tables = LeafSums(
+                    self._blocks,
+                    self._references,
+                    (self.trees.n_outputs, p, p),
+                    partial(pair_tables, n_players=p, index=index),
+                    self.n_jobs,
+                )
+                # Only the last index is kept: tables of pairs are the largest arrays of
+                # a fit.
+                self._pair_tables = {index: tables}
+                if self._costs.keeps_pairs:
+                    tables.keep()
+            halves = self._pair_tables[index].values(codes)
             sums = halves + halves.swapaxes(1, 2)
         pairs = sums.transpose(3, 1, 2, 0)
         values = pairs[:, diagonal, diagonal]

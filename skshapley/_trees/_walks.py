@@ -78,8 +78,7 @@ class Layout:
         self.is_inner = inner = ~trees.is_leaf[order]
         self.first = np.where(inner, place[trees.left[order]], np.arange(len(order)))
         self.row = np.where(inner, codes.row[order], 0)
-        largest = np.iinfo(codes.rank.dtype).max
-        self.rank = np.where(inner, codes.rank[order], largest)
+        self.rank = np.where(inner, codes.rank[order], np.iinfo(codes.rank.dtype).max)
         self.roots = place[trees.roots]
         self.player = players.take(trees.feature)[order]
         bit = np.uint64(1) << (bits % WORD_PLAYERS).astype(np.uint64)

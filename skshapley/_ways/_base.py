@@ -157,12 +157,6 @@ class Background(Portable):
 class Tokens(Background):
     """The background of an explainer of documents: no rows, and no players."""
 
-    @classmethod
-    def none(cls) -> Self:
-        """Return the background."""
-        players = Players(np.empty(0, dtype=object), np.empty(0, np.intp))
-        return cls(None, np.empty(0), players)
-
     def table(self, owner: BaseEstimator, X: Any) -> Any:
         """Return documents to explain as a Series of str."""
         return as_documents(X, type(owner).__name__)
@@ -241,12 +235,21 @@ class Labels(Portable):
         # The usual case, without a copy for each column.
         if type(X) is np.ndarray and len(columns) == X.shape[1]:
             return pd.DataFrame(X.copy(), columns=columns, copy=False)
-        frame = _with_texts(as_pandas(X))
+        frame = as_pandas(X).copy(deep=False)
+        kinds = frame.dtypes
+        for name in kinds.index[kinds.map(pd.api.types.is_object_dtype)]:
+            # Lists, arrays and dicts have no hash: pandas cannot group, sort or compare
+            # them, and they cannot be drawn or saved.
+            if frame[name].map(lambda value: type(value).__hash__ is None).any():
+                frame[name] = frame[name].map(str, na_action="ignore")
         if len(columns) == frame.shape[1]:  # no group: nothing to gather
             return frame.set_axis(columns, axis=1).copy()
         owners = self.background.players.column_player
-        members = [np.flatnonzero(owners == player) for player in range(len(columns))]
-        return columns_of(frame, columns, members)
+        return columns_of(
+            frame,
+            columns,
+            [np.flatnonzero(owners == player) for player in range(len(columns))],
+        )
 
     def explanation(
         self,
@@ -308,20 +311,6 @@ class Labels(Portable):
             background_errors=_known(background_errors),
             interactions=interactions,
         )
-
-
-def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with lists, arrays and dicts converted to text.
-
-    They cannot be counted, drawn or saved otherwise.
-    """
-    frame = frame.copy(deep=False)
-    kinds = frame.dtypes
-    for name in kinds.index[kinds.map(pd.api.types.is_object_dtype)]:
-        # pandas cannot group, sort or compare values that have no hash.
-        if frame[name].map(lambda value: type(value).__hash__ is None).any():
-            frame[name] = frame[name].map(str, na_action="ignore")
-    return frame
 
 
 def _known(errors: np.ndarray | None) -> np.ndarray | None:
@@ -397,9 +386,9 @@ class Way(Portable, ABC):
         """
         return self
 
-    @abstractmethod
     def with_entropy(self, entropy: int) -> Self:
         """Return this way, as if it were chosen with other entropy."""
+        return replace(self, entropy=entropy)
 
     def state(self) -> dict[str, Any]:
         """Return arrays that differ if the values may; a resumed run compares them.

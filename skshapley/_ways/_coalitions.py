@@ -42,6 +42,7 @@ MOST_COST = 10_000  # largest cost of each of a hundred rows, in model rows
 LEAST_ROWS = 2001
 
 
+@dataclass(frozen=True, eq=False)
 class Margins:
     """The exact Shapley values of the log-odds, a control variate of a probability.
 
@@ -52,7 +53,7 @@ class Margins:
     Lavenberg & Welch (1981), A perspective on the use of control variables to increase
     the efficiency of Monte Carlo simulations, Management Science 27.
 
-    Parameters
+    Attributes
     ----------
     form : Trees
         Of the log-odds of the explained class, fitted.
@@ -60,9 +61,8 @@ class Margins:
         Whether the explained class is the second of the two.
     """
 
-    def __init__(self, form: Trees, second: bool) -> None:
-        self.form = form
-        self.second = second
+    form: Trees
+    second: bool
 
     @classmethod
     def of(cls, reward: Reward) -> "Margins | None":
@@ -173,8 +173,12 @@ class Coalitions(Way):
         margins : Margins or None, default=None
             None: read from the model if they help.
         """
-        helps = plan.takes_parts and plan.samples and plan.max_rows >= LEAST_ROWS
-        if helps and margins is None:
+        if (
+            margins is None
+            and plan.takes_parts
+            and plan.samples
+            and plan.max_rows >= LEAST_ROWS
+        ):
             margins = Margins.of(reward)
         prepare_reward(reward, plan)
         return cls(labels, reward, plan.entropy, plan=plan, margins=margins)
@@ -182,10 +186,11 @@ class Coalitions(Way):
     def explain(self, X: Any, n_jobs: int | None, verbose: Any) -> Explanation:
         """Return the explanation of checked rows."""
         game = self.reward.game(X)
-        margins = None
-        if self.margins is not None:
-            full = game.full(np.arange(game.n_rows))
-            margins = self.margins(game.instances.X, full)
+        margins = (
+            None
+            if self.margins is None
+            else self.margins(game.instances.X, game.full(np.arange(game.n_rows)))
+        )
         return recorded_run(
             game,
             self.plan,
@@ -201,8 +206,9 @@ class Coalitions(Way):
         if self.reward.link is None or self.plan.samples:
             return super().background_errors(X, n_jobs)
         game = self.reward.influences(X)
-        values = run(game, self.plan, n_jobs=n_jobs).values
-        return self.labels.shaped(game.errors(values))
+        return self.labels.shaped(
+            game.errors(run(game, self.plan, n_jobs=n_jobs).values)
+        )
 
     def stopped_by(self, rule: StoppingRule) -> Self:
         """Return this way with a stopping rule, if its sampler can stop."""
@@ -214,8 +220,7 @@ class Coalitions(Way):
     def with_entropy(self, entropy: int) -> Self:
         """Return this way with other random numbers."""
         plan = self.plan.with_entropy(entropy)
-        reward = copy(self.reward)
-        return self.prepared(self.labels, reward, plan, self.margins)
+        return self.prepared(self.labels, copy(self.reward), plan, self.margins)
 
 
 def prepare_reward(reward: Any, plan: Plan) -> None:
@@ -254,9 +259,12 @@ def recorded_run(
     PartialExplanationError
         If an error or an interruption comes after some rows were finished.
     """
-    advice = partial(faster, settings, plan)
     try:
-        with progress(game.n_rows, verbose, advice=advice) as bar:
+        with progress(
+            game.n_rows,
+            verbose,
+            advice=partial(faster, settings, plan),
+        ) as bar:
             outcome = run(game, plan, progress=bar, **options)
     except Interrupted as error:
         raise PartialExplanationError(
@@ -297,25 +305,15 @@ LEAST_AUTO_EVALS = 256
 class Joint(Coalitions):
     """Values estimated from coalitions that all rows share."""
 
-    @classmethod
-    def planned(cls, labels: Labels, reward: Any, request: Request, size: Size) -> Self:
-        """Return this way, with a budget of evaluations.
-
-        Parameters
-        ----------
-        labels : Labels
-        reward : Reward
-            Fitted.
-        request : Request
-        size : Size
-        """
-        plan = joint_request(request, size, reward).plan(size)
-        return cls(labels, reward, plan.entropy, plan=plan)
-
     def explain(self, X: Any, n_jobs: int | None, verbose: Any) -> Explanation:
         """Return the explanation of checked rows."""
-        settings = self.labels.settings
-        outcome = joint_run(self.reward.game(X), self.plan, settings, n_jobs, verbose)
+        outcome = joint_run(
+            self.reward.game(X),
+            self.plan,
+            self.labels.settings,
+            n_jobs,
+            verbose,
+        )
         return self.labels.explanation(outcome, X, self.plan)
 
     def with_entropy(self, entropy: int) -> Self:
@@ -333,11 +331,14 @@ class Joint(Coalitions):
 def joint_request(request: Request, size: Size, reward: Any) -> Request:
     """Return a request with the sampler and the budget of joint evaluations for "auto"."""
     # permutations keep nested groups together
-    rule = learning_sampler if reward.players_.levels is None else request.rule
     limit = request.limit
     if is_auto(limit):
         limit = size.rows(max(AUTO_EVALS * size.n_players, LEAST_AUTO_EVALS))
-    return replace(request, limit=limit, rule=rule)
+    return replace(
+        request,
+        limit=limit,
+        rule=learning_sampler if reward.players_.levels is None else request.rule,
+    )
 
 
 def learning_sampler(request: Request, size: Size, count: int) -> Sampler:
@@ -358,13 +359,19 @@ def joint_run(
 ) -> Outcome:
     """Execute a plan once for all rows of a game, with progress in evaluations."""
     total = min(plan.max_rows - 1, 2 ** min(plan.size.n_players, 62) - 2)
-    advice = partial(faster, settings, plan)
-    with progress(total, verbose, "fitting", advice, "models") as bar:
+    with progress(
+        total,
+        verbose,
+        "fitting",
+        partial(faster, settings, plan),
+        "models",
+    ) as bar:
         outcome = run(JointGame(game), plan, n_jobs=n_jobs, evaluations=bar)
     r = game.n_rows
     k = game.n_outputs
     by_row: dict[str, Any] = {
-        name: _parted(getattr(outcome, name), r, k)
+        # Joint rows are (1, e, r k), and single ones (r, e, k).
+        name: np.moveaxis(getattr(outcome, name)[0].reshape(-1, r, k), 1, 0)
         for name in ("values", "standard_errors", "background_errors")
     }
     ends = {
@@ -375,8 +382,3 @@ def joint_run(
         for name in ("n_evaluations", "n_model_rows", "converged")
     }
     return replace(outcome, **by_row, **ends, **counts)
-
-
-def _parted(array: np.ndarray, r: int, k: int) -> np.ndarray:
-    """Return an array ``(1, e, r k)`` of joint rows as one of single rows, ``(r, e, k)``."""
-    return np.moveaxis(array[0].reshape(-1, r, k), 1, 0)

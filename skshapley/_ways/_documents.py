@@ -52,9 +52,12 @@ class Documents(Way):
         game = TokenGame(self.reward.of(text))
         plan = self.request.plan(Size(game.n_players))
         outcome = run(game, plan, n_jobs=n_jobs)
-        result = ShapleyResult.from_outcome(outcome, game.one_output)
         settings = self.labels.settings.sampled(outcome, plan, self.labels.random_state)
-        return game.function.explained(result, settings, index)
+        return game.function.explained(
+            ShapleyResult.from_outcome(outcome, game.one_output),
+            settings,
+            index,
+        )
 
     def predictions(self, X: Any) -> np.ndarray:
         """Return the responses to documents, ``(r, k)``, as their games have them."""
@@ -63,8 +66,11 @@ class Documents(Way):
 
     def with_entropy(self, entropy: int) -> Self:
         """Return this way with other random numbers."""
-        request = replace(self.request, entropy=entropy)
-        return replace(self, entropy=entropy, request=request)
+        return replace(
+            self,
+            entropy=entropy,
+            request=replace(self.request, entropy=entropy),
+        )
 
     def state(self) -> dict[str, Any]:
         """Return the response to an empty document; there is no background."""
@@ -75,5 +81,8 @@ def _joined(explanations: list[Explanation], index: pd.Index) -> Explanation:
     """Return one explanation with the settings of the document that has the most tokens."""
     longest = max(explanations, key=lambda explanation: explanation.values.shape[1])
     whole = side_by_side(explanations)
-    data = whole.data.set_axis(index[: len(explanations)])
-    return replace(whole, data=data, settings=longest.settings)
+    return replace(
+        whole,
+        data=whole.data.set_axis(index[: len(explanations)]),
+        settings=longest.settings,
+    )

@@ -80,24 +80,7 @@ def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outco
             values, interactions = form.attributions_and_pairs(X, pairs)
             v_full = form.predict(X)
     v_empty = np.tile(form.base_values_, (len(values), 1))
-    _check_sums(form, values, v_empty, v_full)
-    outcome = Outcome.exact(values, v_empty, v_full)
-    if pairs is None:
-        return outcome
-    first, second = np.triu_indices(form.n_players_, 1)
-    return outcome.with_pairs(interactions[:, first, second])
-
-
-def _check_sums(
-    form: ClosedForm,
-    values: NDArray[np.float64],
-    v_empty: NDArray[np.float64],
-    v_full: NDArray[np.float64],
-) -> None:
-    """Raise an error unless values are finite and add up to the prediction, as the index does.
-
-    The predictions are computed without the values, so a fault in either shows.
-    """
+    # The predictions are computed without the values, so a fault in either shows.
     total = v_empty + values.sum(axis=1)
     size = np.abs(v_empty) + np.abs(v_full) + np.abs(values).sum(axis=1)
     close = size <= LARGEST  # False for NaN
@@ -111,6 +94,11 @@ def _check_sums(
             f" {row}, but their prediction is {v_full[row, output]:.9g}",
             'choose sampler="antithetic", and report the model, please',
         )
+    outcome = Outcome.exact(values, v_empty, v_full)
+    if pairs is None:
+        return outcome
+    first, second = np.triu_indices(form.n_players_, 1)
+    return outcome.with_pairs(interactions[:, first, second])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -138,10 +126,12 @@ class Exact(Way):
         # one is chosen.
         winners = response.winners(X, outcome.v_full)
         values = response.choose(outcome.values, winners[:, None])
-        v_empty = response.choose(outcome.v_empty, winners)
-        v_full = response.choose(outcome.v_full, winners)
         p = self.form.n_players_
-        outcome = Outcome.exact(values[:, :p], v_empty, v_full)
+        outcome = Outcome.exact(
+            values[:, :p],
+            response.choose(outcome.v_empty, winners),
+            response.choose(outcome.v_full, winners),
+        )
         return outcome if pairs is None else outcome.with_pairs(values[:, p:])
 
     def explain(self, X: Any, n_jobs: int | None, verbose: Any) -> Explanation:
@@ -150,8 +140,7 @@ class Exact(Way):
 
     def values(self, X: Any, n_jobs: int | None, verbose: Any) -> np.ndarray:
         """Return the exact values without a record."""
-        values = self.outcome(X).values[:, : self.form.n_players_]
-        return self.labels.shaped(values)
+        return self.labels.shaped(self.outcome(X).values[:, : self.form.n_players_])
 
     def background_errors(self, X: Any, n_jobs: int | None) -> np.ndarray:
         """Return the errors by the spread over single background rows."""
@@ -160,10 +149,6 @@ class Exact(Way):
     def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
         """Return this way with one method for all batches of a run."""
         return replace(self, form=self.form.for_run(n_rows, batch_rows))
-
-    def with_entropy(self, entropy: int) -> Self:
-        """Return this way with other single background rows."""
-        return replace(self, entropy=entropy)
 
     def state(self) -> dict[str, Any]:
         """Return the arrays of the form, and the responses of the model to probes."""
@@ -191,12 +176,13 @@ def single_row_errors(way: Way, form: ClosedForm, X: Any) -> NDArray[np.float64]
     X = masked.inputs(X)
     values = form.references(X, np.sort(rows))
     if response.predicted:
-        winners = response.winners(X, form.predict(X))
-        values = response.choose(values, winners[:, None, None])
+        values = response.choose(
+            values,
+            response.winners(X, form.predict(X))[:, None, None],
+        )
     if n == 1:
         return np.full(values[:, 0].shape, np.nan)
-    spread = values.std(axis=1, ddof=1)
-    return spread * np.linalg.norm(way.labels.background.weights)
+    return values.std(axis=1, ddof=1) * np.linalg.norm(way.labels.background.weights)
 
 
 # Background rows of a unit. These are balanced; eight are too many for the first check.
@@ -246,9 +232,11 @@ class SampledTrees(Way):
         plan : Plan
         form : ClosedForm
         """
-        part = Part(form)
-        if isinstance(form, Sum) and len(form.parts) == 1:
-            part = form.parts[0]
+        part = (
+            form.parts[0]
+            if isinstance(form, Sum) and len(form.parts) == 1
+            else Part(form)
+        )
         trees: Any = part.form
         if not isinstance(trees, Trees) or len(reward.masked_.weights) < LEAST_SAMPLED:
             return None
@@ -289,8 +277,7 @@ class SampledTrees(Way):
 
     def background_errors(self, X: Any, n_jobs: int | None) -> NDArray[np.float64]:
         """Return the errors by the spread over single background rows."""
-        errors = single_row_errors(self, self.trees, X)
-        return self.labels.shaped(errors)
+        return self.labels.shaped(single_row_errors(self, self.trees, X))
 
     def stopped_by(self, rule: StoppingRule) -> Self:
         """Return this way with a stopping rule."""
@@ -315,8 +302,6 @@ class SampledTrees(Way):
         plan = block.plan
         rows = block.rows
         response = game.shared.response
-        winners = game.instances.winners[rows]
-        gains = block.v_full - block.v_empty
         X = response.in_its_container(take_rows(game.instances.X, rows))
 
         def explain(row, code, rng, winner, gain) -> None:
@@ -338,7 +323,18 @@ class SampledTrees(Way):
 
         rngs = row_generators(plan.entropy, game.keys(rows))
         codes = self.part.form.solver_.codes(self.part.form._matrix(self.part(X))).T
-        each(explain, zip(rows, codes, rngs, winners, gains, strict=True), n_jobs)
+        each(
+            explain,
+            zip(
+                rows,
+                codes,
+                rngs,
+                game.instances.winners[rows],
+                block.v_full - block.v_empty,
+                strict=True,
+            ),
+            n_jobs,
+        )
         # Only the row itself is passed to the model.
         outcome.n_model_rows[rows] = 1
         outcome.n_evaluations[rows] = 2
@@ -368,13 +364,12 @@ class SampledTrees(Way):
                 n_trees,
                 -1,
             )
-            runs = solver.frontier.values_by_tree(
+            for tree, output, contributions in solver.frontier.values_by_tree(
                 code,
                 self.codes,
                 unit_rows,
                 solver.index,
-            )
-            for tree, output, contributions in runs:
+            ):
                 for column in np.unique(output):
                     of_output = contributions[output == column]
                     scale.add([column], of_output.reshape(1, -1, p, 1))
@@ -389,7 +384,10 @@ class SampledTrees(Way):
                 np.full((1, n_trees, 1, 1), n - 1),
             )[0]
             errors = np.sqrt(variances.sum(axis=0)) * widening(degrees)
-            share = left / (n * n_trees)
-            errors = unseen(errors[..., None], n_trees * scale.sizes, share)[..., 0]
+            errors = unseen(
+                errors[..., None],
+                n_trees * scale.sizes,
+                left / (n * n_trees),
+            )[..., 0]
             errors = np.where(self.reward.used_, errors, 0.0)
             yield np.stack([sums.sum(axis=0) / n, errors]).swapaxes(1, 2)

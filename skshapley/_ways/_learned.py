@@ -41,7 +41,7 @@ CONFIDENCE = 0.9  # confidence of the calibrated intervals
 # tables.
 LEAST_OWN = 0.5
 ROUNDING = 1e-6  # error of exactly learned targets, relative to their spread
-BLOCK_ROWS = 512  # rows per block of kernels
+KERNEL_ROWS = 512  # rows per block of kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +116,15 @@ class Ridge:
         of_noise = (noise / variances).mean(axis=0)
         of_ridge = np.maximum(total - of_noise, LEAST_OWN * total)
         of_ridge = np.maximum(of_ridge, (ROUNDING * targets.std()) ** 2)
-        reach = float(np.sqrt(variances.max()))
-        return cls(inputs, width, inverse, mean, coefficients, np.sqrt(of_ridge), reach)
+        return cls(
+            inputs,
+            width,
+            inverse,
+            mean,
+            coefficients,
+            np.sqrt(of_ridge),
+            float(np.sqrt(variances.max())),
+        )
 
     def __call__(self, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return predictions ``(r, m)`` and posterior deviations ``(r,)``.
@@ -128,8 +135,8 @@ class Ridge:
         """
         predictions = np.empty((len(inputs), len(self.mean)))
         explained = np.empty(len(inputs))
-        for start in range(0, len(inputs), BLOCK_ROWS):
-            block = slice(start, start + BLOCK_ROWS)
+        for start in range(0, len(inputs), KERNEL_ROWS):
+            block = slice(start, start + KERNEL_ROWS)
             kernel = _kernel(*_parts(inputs[block], self.inputs), self.width)
             predictions[block] = self.mean + kernel @ self.coefficients
             explained[block] = np.einsum("rn,rn->r", kernel @ self.inverse, kernel)
@@ -297,9 +304,11 @@ class Learned(Way):
         errors = explanation.standard_errors
         # Sampled values are noisy targets; their variances keep the learner from
         # fitting the noise.
-        noise = np.zeros(explanation.values.shape)
-        if errors is not None:
-            noise = np.nan_to_num(errors) ** 2
+        noise = (
+            np.zeros(explanation.values.shape)
+            if errors is None
+            else np.nan_to_num(errors) ** 2
+        )
         # Only the difference from the mean of first and last steps is learned; it is
         # small and smooth.
         targets = explanation.values.reshape(traits.base.shape) - traits.base
@@ -321,15 +330,17 @@ class Learned(Way):
         traits = traits_of(self.reward.game(X), X, self.references, n_jobs)
         r, p, k = traits.base.shape
         residuals, scales = self.ridge(self.units(traits))
-        outcome = Outcome.blank(r, k, np.arange(p)[:, None])
         values = traits.base + residuals.reshape(r, p, k)
         # The learned part adds up to 0 except for rounding, which is shared equally.
         rounding = traits.v_full - traits.v_empty - values.sum(axis=1)
-        outcome.values[:] = values + rounding[:, None] / p
         errors = scales[:, None] * self.ridge.errors
-        outcome.standard_errors[:] = errors.reshape(r, p, k)
-        outcome.v_empty[:] = traits.v_empty
-        outcome.v_full[:] = traits.v_full
+        outcome = replace(
+            Outcome.blank(r, k, np.arange(p)[:, None]),
+            values=values + rounding[:, None] / p,
+            standard_errors=errors.reshape(r, p, k),
+            v_empty=traits.v_empty,
+            v_full=traits.v_full,
+        )
         # The first and the last step of each player against each background row, and
         # the row itself.
         cost = 2 * p * len(self.references) + 1
@@ -337,32 +348,19 @@ class Learned(Way):
         # Rows unlike all training rows would have errors that nothing measured.
         far = np.flatnonzero(scales > self.ridge.reach)
         if len(far):
-            self._hand_on(outcome, take_rows(X, far), far, n_jobs, verbose)
+            try:
+                explanation = self.behind.explain(take_rows(X, far), n_jobs, verbose)
+            except PartialExplanationError as error:
+                # the record would contain only these rows
+                raise (error.__cause__ or error) from None
+            errors = explanation.standard_errors
+            errors = np.nan if errors is None else errors.reshape(len(far), p, k)
+            outcome.values[far] = explanation.values.reshape(len(far), p, k)
+            outcome.standard_errors[far] = errors
+            outcome.n_evaluations[far] += explanation.n_evaluations
+            outcome.n_model_rows[far] += explanation.n_model_rows
+            outcome.converged[far] = explanation.converged
         return self.labels.explanation(outcome, X)
-
-    def _hand_on(
-        self,
-        outcome: Outcome,
-        X: Any,
-        far: np.ndarray,
-        n_jobs: int | None,
-        verbose: Any,
-    ) -> None:
-        """Explain the rows X, at the positions `far` of an outcome, by the way behind."""
-        try:
-            explanation = self.behind.explain(X, n_jobs, verbose)
-        except PartialExplanationError as error:
-            # the record would contain only these rows
-            raise (error.__cause__ or error) from None
-        shape = outcome.values[far].shape
-        errors = explanation.standard_errors
-        outcome.values[far] = explanation.values.reshape(shape)
-        outcome.standard_errors[far] = (
-            np.nan if errors is None else errors.reshape(shape)
-        )
-        outcome.n_evaluations[far] += explanation.n_evaluations
-        outcome.n_model_rows[far] += explanation.n_model_rows
-        outcome.converged[far] = explanation.converged
 
     def with_entropy(self, entropy: int) -> Self:
         """Return this way, learned with other random numbers."""
@@ -407,11 +405,12 @@ def traits_of(
             first[rows] = (values[:, :, 0] - nobody).mean(axis=1)
             last[rows] = full[rows, None] - values[:, :, 1].mean(axis=1)
             empty[rows] = empty_values(game, rows)
-    return RowTraits(_numbers(X), first, last, empty, full)
-
-
-def _numbers(X: Any) -> np.ndarray:
-    """Return the numeric columns of a table, ``(r, c)``; none of a sparse one."""
     columns = [] if sparse.issparse(X) else columns_of(X)
     numbers = [column for column in columns if not is_category(column)]
-    return np.column_stack([np.empty((n_rows(X), 0)), *numbers])
+    return RowTraits(
+        np.column_stack([np.empty((r, 0)), *numbers]),
+        first,
+        last,
+        empty,
+        full,
+    )

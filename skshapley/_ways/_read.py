@@ -47,14 +47,9 @@ class Reading:
         A response of the model that can be read.
     """
 
-    form: ClosedForm | None = None
+    form: Any = None
     reason: str | None = None
     instead: str | None = None
-
-    @property
-    def exact(self) -> bool:
-        """True if the form is to be used."""
-        return self.reason is None
 
 
 def read(
@@ -86,15 +81,18 @@ def read(
     if not isinstance(reward, InterventionalReward):
         return Reading(reason=f"{type(reward).__name__} has no exact values")
     if reward.link is not None:
-        reason = f"A link after the mean, {reward.link!r}, has no exact values"
-        return Reading(reason=reason)
+        return Reading(
+            reason=f"A link after the mean, {reward.link!r}, has no exact values"
+        )
     try:
         form = read_outputs(reward.masked_.response)
         _check_indices(form, index, pairs)
         form.set_index(index, reward.players_.levels)
         if form.levels is not None and not (form.nests or form.additive):
-            reason = "Values of nested groups are exact for trees and sums over columns"
-            return Reading(reason=f"{reason} only")
+            return Reading(
+                reason="Values of nested groups are exact for trees and sums over "
+                "columns only"
+            )
         if stops_after is not None:
             size = reward.players_.n_players, len(reward.masked_.weights)
             most_rows = min(most_rows, max(stops_after, form.usual_rows(*size)))
@@ -140,8 +138,13 @@ def _fitted_cost(
         if cost > most_rows:
             return cost
     background = masked.response.in_its_container(masked.background)
-    players = masked.column_player, reward.players_.n_players
-    form.fit(background, masked.weights, *players, n_jobs)
+    form.fit(
+        background,
+        masked.weights,
+        masked.column_player,
+        reward.players_.n_players,
+        n_jobs,
+    )
     return form.cost_
 
 
@@ -181,8 +184,10 @@ def read_outputs(response: Any) -> ClosedForm:
     """
     model, method = model_and_method(response)
     if callable(method):
-        name = getattr(method, "__module__", ""), getattr(method, "__qualname__", "")
-        method = FUNCTIONS.get(name, method)
+        method = FUNCTIONS.get(
+            (getattr(method, "__module__", ""), getattr(method, "__qualname__", "")),
+            method,
+        )
     if method == FUNCTION or (callable(method) and not isinstance(method, SurvivalAt)):
         what = "The response_method" if callable(method) else "The model"
         raise UnreadableModelError(
@@ -222,8 +227,13 @@ def check_fitted_form(reward: Reward, form: ClosedForm, background: Any) -> None
     responses = reward.empty_[rows]
     if not masked.response.predicted:
         responses = masked.response.choose(responses, 0)
-    predictions = form.predict(take_rows(background, rows))
-    check_form(predictions, responses, rows, form.size, str(masked.response.method))
+    check_form(
+        form.predict(take_rows(background, rows)),
+        responses,
+        rows,
+        form.size,
+        str(masked.response.method),
+    )
 
 
 def check_form(
@@ -277,21 +287,16 @@ def used_players(reward: Reward, n_players: int) -> NDArray[np.bool_]:
     if not isinstance(reward, InterventionalReward):
         return every
     masked = reward.masked_
-    columns = _used_columns(masked.response, masked.background)
-    used = marked_players(columns, masked.column_player, n_players)
-    return used if used.all() or _ignores(reward, used) else every
-
-
-def _used_columns(response: Any, background: Any) -> NDArray[np.bool_]:
-    """Return True for the columns of the background that a response may use, ``(D,)``."""
-    used = np.zeros(background.shape[1], dtype=bool)
-    source = np.arange(len(used))
+    response = masked.response
+    used_columns = np.zeros(masked.background.shape[1], dtype=bool)
+    source = np.arange(len(used_columns))
     with suppress(MixedColumnsError):
         # With ``transformed=False``, the first steps of a pipeline still select columns.
-        _, estimator, source = split(response, background)
+        _, estimator, source = split(response, masked.background)
         response = response.of(estimator)
-    used[source[_read_columns(response, len(source))]] = True
-    return used
+    used_columns[source[_read_columns(response, len(source))]] = True
+    used = marked_players(used_columns, masked.column_player, n_players)
+    return used if used.all() or _ignores(reward, used) else every
 
 
 def _read_columns(response: Any, n_columns: int) -> NDArray[np.bool_]:
@@ -301,8 +306,7 @@ def _read_columns(response: Any, n_columns: int) -> NDArray[np.bool_]:
         # The sum of trees has the splits of every other response of the same trees.
         for score in (method, *SCORES, "raw"):
             with suppress(UnreadableModelError):
-                form = read_model(model, score)
-                return form.used_columns(n_columns)
+                return read_model(model, score).used_columns(n_columns)
     return np.ones(n_columns, dtype=bool)
 
 
@@ -314,8 +318,11 @@ def _ignores(reward: Any, used: NDArray[np.bool_]) -> bool:
     masked = reward.masked_
     rows = checked_rows(len(masked.weights), MIXED_ROWS)
     pool = masked.pool(masked.background)
-    coalitions = np.broadcast_to(used, (len(rows), len(used)))
-    mixed = pool.hybrid(coalitions, rows, rows[::-1, None])
+    mixed = pool.hybrid(
+        np.broadcast_to(used, (len(rows), len(used))),
+        rows,
+        rows[::-1, None],
+    )
     responses = masked.response(mixed, where=" on mixtures of background rows")
     expected = reward.empty_[rows]
     tolerance = RESPONSE_RTOL * np.abs(expected).max()

@@ -61,8 +61,7 @@ class Refits(Way):
             explanation has the values of the finished refits.
         """
         refits: list[Explanation] = []
-        total = 1 + len(self.refits)
-        with progress(total, verbose, unit="models") as report:
+        with progress(1 + len(self.refits), verbose, unit="models") as report:
             explanation = self.main.explain(X, n_jobs, False)
             report(1)
             try:
@@ -72,8 +71,11 @@ class Refits(Way):
                     report(1 + len(refits))
                 self._refine(refits, X, n_jobs)
             except (Exception, KeyboardInterrupt) as error:
-                partial = isinstance(error, PartialExplanationError)
-                cause = error.__cause__ if partial else error
+                cause = (
+                    error.__cause__
+                    if isinstance(error, PartialExplanationError)
+                    else error
+                )
                 raise PartialExplanationError(
                     f"Explaining stopped by {type(cause).__name__} after {len(refits)} "
                     f"of {len(self.refits)} refits; the finished ones are in this "
@@ -89,12 +91,25 @@ class Refits(Way):
         """
         if all(way.stopped_by(RelativeError()) is way for way in self.refits):
             return
-        rows = np.flatnonzero(_imprecise(refits))
+        values = np.stack([refit.values for refit in refits])
+        axes = tuple(range(1, values.ndim - 1))
+        variances = values.var(axis=0, ddof=1).sum(axis=axes)
+        squares = [np.square(errors_of(refit)).sum(axis=axes) for refit in refits]
+        # NaN errors count as large.
+        precise = np.mean(squares, axis=0) <= SHARE**2 * variances
+        rows = np.flatnonzero(~precise)
         if not len(rows):
             return
         for number, way in enumerate(self.refits):
             finer = way.explain(take_rows(X, rows), n_jobs, False)
-            refits[number] = _with_rows(refits[number], rows, finer)
+            columns = {
+                name: getattr(refits[number], name).copy()
+                for name in ("values", "n_evaluations", "n_model_rows")
+            }
+            columns["values"][rows] = finer.values
+            columns["n_evaluations"][rows] += finer.n_evaluations
+            columns["n_model_rows"][rows] += finer.n_model_rows
+            refits[number] = replace(refits[number], **columns)
 
     def _joined(self, main: Explanation, refits: list[Explanation]) -> Explanation:
         """Return the explanation of the model with the values and costs of refits."""
@@ -102,11 +117,17 @@ class Refits(Way):
             name: sum(getattr(part, name) for part in (main, *refits))
             for name in ("n_evaluations", "n_model_rows")
         }
-        values = None
-        if len(refits) > 1:
-            values = np.stack([refit.values for refit in refits], axis=2)
-        settings = replace(main.settings, refits=self.source)
-        return replace(main, refit_values=values, settings=settings, **costs)
+        values = (
+            np.stack([refit.values for refit in refits], axis=2)
+            if len(refits) > 1
+            else None
+        )
+        return replace(
+            main,
+            refit_values=values,
+            settings=replace(main.settings, refits=self.source),
+            **costs,
+        )
 
     def values(self, X: Any, n_jobs: int | None, verbose: Any) -> np.ndarray:
         """Return the values of the model; refits are not explained."""
@@ -135,29 +156,3 @@ class Refits(Way):
             for prefix, way in ways.items()
             for name, content in way.state().items()
         }
-
-
-def _imprecise(refits: list[Explanation]) -> np.ndarray:
-    """Return True for rows with large sampling errors beside the refit errors, ``(r,)``."""
-    values = np.stack([refit.values for refit in refits])
-    axes = tuple(range(1, values.ndim - 1))
-    variances = values.var(axis=0, ddof=1).sum(axis=axes)
-    squares = [np.square(errors_of(refit)).sum(axis=axes) for refit in refits]
-    # NaN errors count as large
-    return ~(np.mean(squares, axis=0) <= SHARE**2 * variances)
-
-
-def _with_rows(
-    explanation: Explanation,
-    rows: np.ndarray,
-    finer: Explanation,
-) -> Explanation:
-    """Return an explanation with other values in some rows, and the costs of both."""
-    values = explanation.values.copy()
-    values[rows] = finer.values
-    costs = {}
-    for name in ("n_evaluations", "n_model_rows"):
-        cost = getattr(explanation, name).copy()
-        cost[rows] += getattr(finer, name)
-        costs[name] = cost
-    return replace(explanation, values=values, **costs)
