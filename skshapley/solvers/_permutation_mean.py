@@ -304,7 +304,9 @@ class PermutationMean(Solver):
     thirtieth of the squared error; elsewhere the coefficient is near 0. Below four
     units, standard errors are at least as large as the effect of the positions. Players
     with constant contributions are not corrected, so every permutation solves additive
-    games.
+    games. The errors of other players include their unseen contributions: where any two
+    of ten players have the whole worth, intervals contain 90 to 98 % of the values at 6
+    to 30 evaluations per player, instead of 88 to 95 %.
 
     If background rows are drawn at random, a projection on the known sum corrects the
     error of their v(empty). Attributions then add up exactly. Other indices than
@@ -473,7 +475,6 @@ class PermutationMean(Solver):
             values, shrinkage = without_gap(values, squares.sum(axis=1), gain)
             squares = squares * (1 - shrinkage)[:, None]
         varies = self._seen().varies
-        constant = ~varies & (self._scale.own > self._rounding)
         errors = errors_over_units(
             m,
             self._strata,
@@ -482,16 +483,20 @@ class PermutationMean(Solver):
             self._together,
             kurtosis,
             # contributions that do not vary are not corrected for their positions
-            unexplained=np.where(constant, 1.0, np.sqrt(residual_share)),
+            unexplained=np.where(varies, np.sqrt(residual_share), 1.0),
         )
         # If an unseen contribution of theirs depends on its position, the corrections
-        # of all others are wrong, as they ignore these players.
-        constant_variance = np.where(constant, errors**2, 0.0).sum(
-            axis=1,
-            keepdims=True,
-        )
+        # of all others are wrong, as they ignore these players. Players without
+        # contributions have the mean of unseen ones (`Scale.single`).
+        n_draws = m.size.sum(axis=1)[:, None, None]
+        mean_unseen = np.where(n_draws < FEW_DRAWS, 0.0, self._scale.single / n_draws)
+        contributes = self._scale.own > self._rounding
+        unseen_values = np.where(contributes, errors, mean_unseen)
+        typical = np.abs(values).mean(axis=1, keepdims=True)
+        unseen_values = np.where(varies, 0.0, np.minimum(unseen_values, typical))
         n_varying = np.maximum(varies.sum(axis=1, keepdims=True), 1)
-        shift = np.abs(slope[:, 0]) * np.sqrt(constant_variance) / n_varying
+        shift = unseen_values.sum(axis=1, keepdims=True) / n_varying
+        shift *= np.abs(slope[:, 0])
         errors = np.where(varies, np.hypot(errors, shift), errors)
         # too few units to fit a coefficient: the effect of positions is unknown
         for row in np.flatnonzero(degrees < LEAST_DEGREES).tolist():
