@@ -52,7 +52,8 @@ def explained(strength, n_background, n_rows, **parameters):
 
 @pytest.mark.parametrize("strength", STRENGTHS)
 @pytest.mark.parametrize(
-    ("sampler", "n_background"), [("auto", 500), ("auto", 1500), ("owen", 500)]
+    ("sampler", "n_background"),
+    [("auto", 500), ("auto", 1500), ("owen", 500), ("classical", 500)],
 )
 def test_other_columns_have_errors_of_their_own_size(sampler, n_background, strength):
     """Of 160 values, 136 or fewer are covered with probability 1e-5 at .95 each.
