@@ -286,11 +286,12 @@ class RefitReward(Portable, Reward):
         """Return a table without the absent columns, or without their values."""
         if not present.any():
             return np.zeros((n_rows(table), 1))
-        return (
-            take_columns(np.flatnonzero(present), table)
-            if self.absent == "drop"
-            else without_values(table, np.flatnonzero(~present))
-        )
+        if self.absent == "missing":
+            return without_values(table, np.flatnonzero(~present))
+        columns = np.flatnonzero(present)
+        if is_foreign(table):  # scikit-learn 1.6 takes no columns of Arrow tables
+            return narwhal(table)[:, columns.tolist()].to_native()
+        return take_columns(columns, table)
 
     def _fitted(self, table: Any, coalition: Any, present: Any) -> Any:
         """Return the model fitted to a table, or raise ValueError with the hint that helps."""

@@ -5,6 +5,7 @@ from io import StringIO
 from itertools import combinations
 from math import comb
 
+import narwhals
 import numpy as np
 import pandas as pd
 import pytest
@@ -264,6 +265,33 @@ def test_models_that_name_columns_get_missing_values(library):
     reward = RefitReward(absent="missing")
     explainer = ShapleyExplainer(model, reward=reward).fit(table, target)
     np.testing.assert_allclose(explainer.explain(table[:3]).values, expected, atol=1e-9)
+
+
+class SumOfColumns(RegressorMixin, BaseEstimator):
+    """The sum of the columns of a frame of any library."""
+
+    def fit(self, X, y):
+        self.container_ = type(X)
+        return self
+
+    def predict(self, X):
+        assert type(X) is self.container_
+        return narwhals.from_native(X).to_numpy().sum(axis=1)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_columns_leave_frames_of_other_libraries(library):
+    """A frame keeps its container: models may name their columns."""
+    convert = {
+        "polars": lambda table: pytest.importorskip("polars").from_pandas(table),
+        "pyarrow": lambda table: pytest.importorskip("pyarrow").table(table),
+    }[library]
+    table = pd.DataFrame([[1.0, 2.0, 4.0], [3.0, 0.0, 8.0]], columns=list("abc"))
+    model = SumOfColumns().fit(convert(table), [0.0, 0.0])
+    explainer = ShapleyExplainer(model, reward="refit")
+    explainer.fit(convert(table), np.array([0.0, 0.0]))
+    values = explainer.explain(convert(table)).values
+    np.testing.assert_allclose(values, table, atol=1e-12)
 
 
 def test_searches_are_refitted_by_their_best_parameters():
