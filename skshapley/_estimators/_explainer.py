@@ -247,13 +247,14 @@ class ShapleyExplainer(Attributor):
             refuse_unusual_cells(self.background_, None, error, name)
             raise
         if draft is None:
-            size = Size(
-                p,
-                reward_.n_references_,
-                reward_.rows_per_value_,
-                of_means=reward_.link is not None,
+            draft = plan_for(
+                Size(
+                    p,
+                    reward_.n_references_,
+                    reward_.rows_per_value_,
+                    of_means=reward_.link is not None,
+                )
             )
-            draft = plan_for(size)
         labels = self._labels(
             response.output_names,
             request.pairs,
@@ -363,8 +364,7 @@ class ShapleyExplainer(Attributor):
             return self._way.explain(rows, self.n_jobs, self.verbose)
         except (ValueError, TypeError, KeyError) as error:
             if self.background_ is not None:
-                owner = type(self).__name__
-                refuse_unusual_cells(rows, self.background_, error, owner)
+                refuse_unusual_cells(rows, self.background_, error, type(self).__name__)
             raise
 
     def background_errors(self, X) -> np.ndarray:

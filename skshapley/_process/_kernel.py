@@ -269,8 +269,7 @@ class OddKernel(PartKernel):
         the log a_j.
         """
         reach = Scalar(-np.log(p), 1.0, np.log(SHORTEST / p), np.log(LONGEST))
-        spreads = SPREADS if blocked else ()
-        out = Prior.of(*[reach] * p, LOWEST, NOISE, SIZE, *spreads)
+        out = Prior.of(*[reach] * p, LOWEST, NOISE, SIZE, *(SPREADS if blocked else ()))
         out.precision[:p, :p] += (1 / (REACH_LEVEL_VARIANCE * p) - 1) / p
         if not blocked:
             out.start[p + 2] = ODD_SIZE_START

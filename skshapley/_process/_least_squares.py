@@ -83,8 +83,11 @@ def linear_by_rank(
     means, _ = kernel_regression(points)(values)
     deviations = np.abs(values - points.signs @ means / 2).max(axis=1)
     residual = deviations > NOTHING * np.abs(values).max(axis=1)
-    sizes = positive_sizes(np.abs(means))
-    errors = _unwitnessed(means, sizes, len(points) - 1 - points.n_players)
+    errors = _unwitnessed(
+        means,
+        positive_sizes(np.abs(means)),
+        len(points) - 1 - points.n_players,
+    )
     return means, errors, residual
 
 

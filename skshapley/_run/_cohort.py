@@ -375,8 +375,10 @@ class Cohort:
         needed, or if the solver takes no powers.
         """
         plan = self.block.plan
-        ends = self.v_empty[:, None], self.v_full[:, None]
-        values = np.concatenate([values, *ends], axis=1)
+        values = np.concatenate(
+            [values, self.v_empty[:, None], self.v_full[:, None]],
+            axis=1,
+        )
         largest = np.abs(values).max(axis=1, keepdims=True)
         # Powers of two scale without rounding, so ordinary values have the same bits
         # with and without.

@@ -157,8 +157,9 @@ def corrected(call: Callable[P, R], owner: str = "") -> Callable[P, R]:
             try:
                 signature.bind(*args, **kwargs)
             except TypeError as error:
-                names = list(signature.parameters)
-                raise TypeError(_sentence(owner, names, kwargs, error)) from None
+                raise TypeError(
+                    _sentence(owner, list(signature.parameters), kwargs, error)
+                ) from None
             raise  # the arguments fit: the call itself failed
 
     return checked

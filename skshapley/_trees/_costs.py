@@ -84,8 +84,7 @@ class Costs:
     @property
     def has_tables(self) -> bool:
         """Return True if no leaf has too many path players for a table."""
-        most = MOST_NESTED_BITS if self.nested else MOST_BITS
-        return len(self.leaves) <= 1 + most
+        return len(self.leaves) <= 1 + (MOST_NESTED_BITS if self.nested else MOST_BITS)
 
     def _by_tables(self, r, b) -> float:
         """Return the cost of making tables from b background rows, and of looking up r rows."""

@@ -425,9 +425,8 @@ class Codes:
             np.split(order, starts)[1:],
             strict=True,
         ):
-            thresholds = trees.threshold[nodes[positions]]
             self.thresholds[feature], ranks[positions] = np.unique(
-                thresholds,
+                trees.threshold[nodes[positions]],
                 return_inverse=True,
             )
         # A code row is one number: 4 times the feature, plus 1 where missing values go

@@ -108,8 +108,11 @@ def read(
     )
     # never for trees, which take milliseconds to read
     trees = isinstance(form, Trees)
-    score = None if trees else _additive_score(reward.masked_.response.estimator)
-    return Reading(form, reason, score)
+    return Reading(
+        form,
+        reason,
+        None if trees else _additive_score(reward.masked_.response.estimator),
+    )
 
 
 def _check_indices(form: ClosedForm, index: Index, pairs: Index | None) -> None:
