@@ -769,8 +769,7 @@ def absolute_information(joint, first, second, given=()) -> float:
 
     def over(axes) -> np.ndarray:
         """Return the probabilities of some variables, with axes of length 1 for all others."""
-        remaining_axes = tuple(set(range(joint.ndim)) - set(axes))
-        return joint.sum(axis=remaining_axes, keepdims=True)
+        return joint.sum(axis=tuple(set(range(joint.ndim)) - set(axes)), keepdims=True)
 
     together = over([*first, *second, *given])
     separate = over([*first, *given]) * over([*second, *given])

@@ -132,8 +132,7 @@ def conditional_error(
     }
     if any(variant.reward_.joint for variant in variants.values()):
         # one fit of a coalition for all rows
-        coalitions = kernel_coalitions(rng, n_coalitions, p)
-        coalitions = np.tile(coalitions, (len(X), 1))
+        coalitions = np.tile(kernel_coalitions(rng, n_coalitions, p), (len(X), 1))
     else:
         coalitions = kernel_coalitions(rng, len(X) * n_coalitions, p)
     squares = {}
@@ -333,12 +332,12 @@ class MaskingCurve:
         area : Series
             The areas of "deletion" and "insertion".
         """
-        means = {
-            "deletion": self.deletion.mean(axis=0),
-            "insertion": self.insertion.mean(axis=0),
-        }
+        curves = {"deletion": self.deletion, "insertion": self.insertion}
         return pd.Series(
-            {kind: np.trapezoid(m, self.fractions) for kind, m in means.items()}
+            {
+                kind: np.trapezoid(curve.mean(axis=0), self.fractions)
+                for kind, curve in curves.items()
+            },
         )
 
 
@@ -412,7 +411,16 @@ def masking_curve(
         )
     values = _by_instance(values)
     if hasattr(explainer, "explain"):
-        game = _log_odds_game(explainer, X)
+        check_is_fitted(explainer, "reward_")
+        if X is None:
+            raise ValueError(
+                "masking_curve got X=None with an explainer: pass the rows.",
+            )
+        # Probabilities near 1 hardly change with a few masked features; log-odds do
+        # (Chen et al., 2018).
+        if hasattr(explainer.estimator, "predict_proba"):
+            explainer = explainer._with(response_method="log_odds", output="predicted")
+        game = explainer.reward_.game(X)
         if {len(v) for v in values} != {game.n_players} or len(values) != game.n_rows:
             raise ValueError(
                 f"masking_curve got values of {len(values)} rows with"
@@ -428,10 +436,9 @@ def masking_curve(
                 f"and {'no X' if X is None else 'X'}: pass one game for each row, and "
                 "X only with an explainer."
             )
-        pairs = zip(games, values, strict=True)
         curves = [
             _changes(FunctionGame(row_game, len(attribution)), [attribution], fractions)
-            for row_game, attribution in pairs
+            for row_game, attribution in zip(games, values, strict=True)
         ]
         changes = np.concatenate(curves)
     return MaskingCurve(fractions, changes[:, 0], changes[:, 1])
@@ -466,18 +473,6 @@ def _by_instance(values) -> list[NDArray[np.float64]]:
             "values.output(name)."
         )
     return values
-
-
-def _log_odds_game(explainer, X) -> Game:
-    """Return the game of the rows, with the measured response as its only output."""
-    check_is_fitted(explainer, "reward_")
-    if X is None:
-        raise ValueError("masking_curve got X=None with an explainer: pass the rows.")
-    # Probabilities near 1 hardly change with a few masked features; log-odds do (Chen
-    # et al., 2018).
-    if hasattr(explainer.estimator, "predict_proba"):
-        explainer = explainer._with(response_method="log_odds", output="predicted")
-    return explainer.reward_.game(X)
 
 
 def _coalitions(values, fractions) -> NDArray[np.bool_]:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 
-from skshapley._cli._status import FAILED, OK, UsageError, check_path
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._report import report_html
 from skshapley._tables import model_columns
@@ -28,11 +27,56 @@ from skshapley.samplers import SAMPLERS
 from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError
 
+# argparse itself ends with 2 for invalid arguments.
+OK, FAILED, USAGE = 0, 1, 2
 COMPONENTS: dict[str, dict] = {
     "sampler": SAMPLERS,
     "solver": SOLVERS,
     "reward": REWARDS,
 }
+
+
+class UsageError(Exception):
+    """Error of an invalid command."""
+
+
+def check_path(
+    path: Path,
+    option: str,
+    there: bool | None = None,
+    hint: str = "",
+) -> None:
+    """Raise UsageError for an unusable path.
+
+    Parameters
+    ----------
+    path : Path
+    option : str
+    there : bool or None, default=None
+        Whether the path must exist or must not exist. None: either.
+    hint : str, default=""
+        The remedy if the path exists.
+
+    Raises
+    ------
+    UsageError
+        Also if the path is inaccessible.
+    """
+    try:
+        path.lstat()  # a broken link exists as well
+    except FileNotFoundError:
+        if there:
+            raise UsageError(
+                f"{option} {str(path)!r} does not exist: give an existing path.",
+            ) from None
+    except (OSError, ValueError) as error:  # too long, below a file, with a zero byte
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(
+            f"{option} {str(path)!r} is not a valid path: {reason}.",
+        ) from error
+    else:
+        if there is False:
+            raise UsageError(f"{option} {str(path)!r} exists; {hint}.")
 
 
 def run_explain(arguments: Namespace) -> int:
@@ -232,8 +276,12 @@ def _opened(arguments: Namespace) -> ExplanationDataset:
 def _check_out(arguments: Namespace) -> None:
     """Raise UsageError for an existing file, unless it may be replaced."""
     exists = None if arguments.overwrite else False
-    hint = "choose another name, or pass --overwrite"
-    check_path(arguments.out, "--out", exists, hint)
+    check_path(
+        arguments.out,
+        "--out",
+        exists,
+        "choose another name, or pass --overwrite",
+    )
 
 
 def _written(arguments: Namespace, write: Callable[[Any], object]) -> int:

@@ -12,13 +12,15 @@ from typing import Any
 
 import skshapley
 from skshapley._cli._commands import (
+    FAILED,
     KINDS,
+    USAGE,
+    UsageError,
     run_explain,
     run_plot,
     run_report,
     run_status,
 )
-from skshapley._cli._status import FAILED, USAGE, UsageError
 from skshapley.exceptions import PartialExplanationError
 
 ABOUT = (

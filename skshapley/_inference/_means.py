@@ -74,8 +74,7 @@ class Means:
         freedom = 1 - float(weights @ weights)
         if freedom <= 0:
             m = len(values)
-            unknown = np.full((m, m), np.nan)
-            return cls(values, unknown, 1.0, np.zeros(m), below, above)
+            return cls(values, np.full((m, m), np.nan), 1.0, np.zeros(m), below, above)
         third = (centred**3).sum(axis=0)
         covariance = centred.T @ centred / freedom
         n = 1 / float(weights @ weights)
@@ -466,10 +465,10 @@ def _critical_differences(
     inverse = np.where(errors > 0, 1 / np.where(errors > 0, errors, 1.0), 0.0)
     # The draws times the pairs bound the time; 1,000 draws still fix a 95 % quantile.
     n = int(np.clip(MOST_NUMBERS // max(m * m, 1), LEAST_DRAWS, DRAWS))
-    sizes = []
-    for draws in _draws(means, n, m * m):
-        differences = np.abs(draws[:, :, None] - draws[:, None, :]) * inverse
-        sizes.append(differences.max(axis=2))
+    sizes = [
+        (np.abs(draws[:, :, None] - draws[:, None, :]) * inverse).max(axis=2)
+        for draws in _draws(means, n, m * m)
+    ]
     largest = np.concatenate(sizes)
     if simultaneous:
         largest = np.broadcast_to(largest.max(axis=1, keepdims=True), largest.shape)
@@ -483,8 +482,7 @@ def _draws(means: Means, n: int, numbers: int) -> Iterator[np.ndarray]:
     # smallest
     unit = np.where(means.errors > 0, means.errors, 1.0)
     law = np.zeros(len(unit)), means.covariance / unit / unit[:, None]
-    size = int(np.clip(NUMBERS_AT_ONCE // max(numbers, 1), 1, n))
-    for part in gen_batches(n, size):
+    for part in gen_batches(n, int(np.clip(NUMBERS_AT_ONCE // max(numbers, 1), 1, n))):
         n_draws = part.stop - part.start
         # One chi for all means of a draw: their variances come from the same rows.
         chi = np.sqrt(rng.chisquare(means.degrees, size=(n_draws, 1)) / means.degrees)

@@ -173,12 +173,10 @@ def rank_correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 def _centred_ranks(groups: np.ndarray) -> NDArray[np.float64]:
     """Return the ranks over their number, minus their mean; ties share a rank."""
     counts = np.bincount(groups)
-    ranks = np.cumsum(counts) - counts / 2
-    return ranks[groups] / len(groups) - 0.5
+    return (np.cumsum(counts) - counts / 2)[groups] / len(groups) - 0.5
 
 
 def _means_above(groups: np.ndarray, v: np.ndarray) -> NDArray[np.float64]:
     """Return, for each row, the sum of v over larger rows and half of ties, over n."""
     sums = np.bincount(groups, v)
-    above = sums.sum() - np.cumsum(sums) + sums / 2
-    return above[groups] / len(v)
+    return (sums.sum() - np.cumsum(sums) + sums / 2)[groups] / len(v)

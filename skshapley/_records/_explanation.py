@@ -17,8 +17,7 @@ from skshapley._records._importance import (
     flat_errors,
     inferred_importance,
     long_frame,
-    rank_shares,
-    sign_shares,
+    size_ranks,
     spread_errors,
     table_index,
     unsorted_importance,
@@ -203,11 +202,9 @@ class Explanation(Hinting, Record):
     @property
     def sign_stability(self) -> np.ndarray | None:
         """The share of refits that give a value the same sign, or None without refits."""
-        return (
-            None
-            if self.refit_values is None
-            else sign_shares(self.values, self.refit_values)
-        )
+        if self.refit_values is None:
+            return None
+        return (np.sign(self.refit_values) == np.sign(self.values)[:, :, None]).mean(2)
 
     @property
     def rank_stability(self) -> np.ndarray | None:
@@ -215,11 +212,10 @@ class Explanation(Hinting, Record):
 
         Features are ranked by size in each row and output.
         """
-        return (
-            None
-            if self.refit_values is None
-            else rank_shares(self.values, self.refit_values)
-        )
+        if self.refit_values is None:
+            return None
+        ranks = size_ranks(self.values)[:, :, None]
+        return (size_ranks(self.refit_values) == ranks).mean(axis=2)
 
     def __iter__(self) -> Iterator["Explanation"]:
         """Yield each row as an Explanation of shape ``(1, p)``."""

@@ -124,8 +124,9 @@ class Column:
         length = self.length(size)
         for column in np.moveaxis(self.cube(explanation, size), 1, 0):
             lines = np.swapaxes(column, 1, 2).reshape(len(explanation) * size.k, length)
-            in_lists = "l" in self.axes
-            yield lists_of(lines, not self.in_full) if in_lists else lines.ravel()
+            yield (
+                lists_of(lines, not self.in_full) if "l" in self.axes else lines.ravel()
+            )
 
     def read(self, table: "pa.Table", size: Dimensions) -> np.ndarray:
         """Return the numbers along the axes of the column."""
@@ -270,13 +271,12 @@ def read_tokens(
         columns = [place[name] for name in features]
         for kind, whole in numbers.items():
             whole[row, columns, output] = lists[kind][line]
-        pieces = zip(
+        for column, position, piece in zip(
             columns,
             lists["position"][line],
             lists["piece"][line],
             strict=True,
-        )
-        for column, position, piece in pieces:
+        ):
             data[row, column] = Piece.at(position, piece)
     return names, numbers, pd.DataFrame(data, columns=names, dtype=object)
 
@@ -398,8 +398,10 @@ class Header:
         """Return the names of some columns in the file, with the valid types."""
         types: dict[str, tuple[str, ...]] = {}
         for column in self.present(columns):
-            valid = column.valid_types(self.size)
-            types |= dict.fromkeys(column.names(self.size), valid)
+            types |= dict.fromkeys(
+                column.names(self.size),
+                column.valid_types(self.size),
+            )
         return types
 
     def check(self, metadata: Any, size: int) -> None:
@@ -461,8 +463,9 @@ def _check_sizes(metadata: Any, size: int) -> None:
                 chunk.compression != "UNCOMPRESSED"
                 or chunk.total_uncompressed_size < least
             )
-            texts = chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page
-            if packed or texts:
+            if packed or (
+                chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page
+            ):
                 raise ValueError(f"its column {chunk.path_in_schema!r} is compressed")
     if total > size:
         raise ValueError(f"its columns take {total} bytes, and the file has {size}")

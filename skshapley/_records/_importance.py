@@ -29,11 +29,17 @@ SHRINKING = ("GaussianProcess", "LeaveOneOutProcess")
 
 def unsorted_importance(explanation: Record) -> pd.DataFrame:
     """Return the table of `Explanation.importance`, in the order of the players."""
+    values = flat(explanation.values)
+    refit_errors = np.full(values.shape[1], np.nan)
+    refits = explanation.refit_values
+    if refits is not None and len(refits):
+        sizes = np.abs(refits).mean(axis=0, keepdims=True)
+        refit_errors = flat(spread_errors(sizes))[0]
     frame = mean_sizes(
-        flat(explanation.values),
+        values,
         flat_errors(explanation),
         flat_errors(explanation, "background_errors"),
-        size_errors(explanation),
+        refit_errors,
         table_index(explanation),
     )
     frame[DIRECTION] = directions(explanation)
@@ -108,15 +114,6 @@ def direction(data: np.ndarray, values: np.ndarray) -> tuple[float, float]:
     return rank_correlation(data[is_known], values[is_known])
 
 
-def size_errors(explanation: Record) -> np.ndarray:
-    """Return the errors of mean sizes due to the training data, ``(k p,)``; NaN if unknown."""
-    refits = explanation.refit_values
-    if refits is None or not len(refits):
-        return np.full(flat(explanation.values).shape[1], np.nan)
-    sizes = np.abs(refits).mean(axis=0, keepdims=True)
-    return flat(spread_errors(sizes))[0]
-
-
 def refit_sizes(explanation: Record) -> np.ndarray:
     """Return the sums of sizes over rows by each refit, ``(b, k p)``; no refits give no line."""
     refits = explanation.refit_values
@@ -152,21 +149,27 @@ def inferred_importance(
         for batch in batches():
             errors = flat_errors(batch)
             bias[:] += noise.most_bias(errors).sum(axis=0) / unit
-            background = flat_errors(batch, "background_errors")
-            of_background[:] += background.sum(axis=0) / unit
+            of_background[:] += (
+                flat_errors(batch, "background_errors").sum(axis=0) / unit
+            )
             of_refits[:] += refit_sizes(batch) / unit
             yield noise.sizes(flat(batch.values), errors) / unit
 
     means = Means.of_batches(scores())
     n = means.n
     if n > 1:
-        constant = np.resize(constant_columns(sample), len(unit))
+        texts = sample.data.astype(str)
+        # columns with one value in all rows
+        constant = np.resize((texts == texts.iloc[0]).all().to_numpy(), len(unit))
         # rare data that no row has may have other attributions
         unknown = constant & (n < LEAST_SHOWN) & (means.values != 0)
         means = replace(means, above=np.where(unknown, np.inf, means.above))
     refit_errors = np.full(len(unit), np.nan)
     if len(of_refits):
-        refits = refit_means(of_refits / n)
+        # zero means with the covariance of the refits
+        none = np.zeros(len(unit))
+        covariance = np.atleast_2d(np.cov(of_refits / n, rowvar=False))
+        refits = Means(none, covariance, float(len(of_refits)), none, none, none)
         means = means.minus(refits)
         refit_errors = refits.errors
     table = inferences(means, confidence, simultaneous, sample, sizes=True)
@@ -186,12 +189,6 @@ def noise_of(sample: Record) -> Noise:
     noise = Noise.of(flat(sample.values), flat_errors(sample))
     shrunk = (sample.settings.solver or "").startswith(SHRINKING)
     return replace(noise, exempt=np.ones_like(noise.exempt)) if shrunk else noise
-
-
-def constant_columns(explanation: Record) -> np.ndarray:
-    """Return True for columns of the data with one value in all rows, ``(p,)``."""
-    texts = explanation.data.astype(str)
-    return (texts == texts.iloc[0]).all().to_numpy()
 
 
 def inferences(
@@ -353,37 +350,10 @@ def spread_errors(refit_values: np.ndarray) -> np.ndarray:
     They are widened as for Student's t: 1.96 of them contain 95 %.
     """
     deviations = refit_values.std(axis=2, ddof=1)
-    degrees = refit_values.shape[2] - 1
-    return deviations * widening(np.array(degrees, dtype=float))
+    return deviations * widening(np.array(refit_values.shape[2] - 1, dtype=float))
 
 
-def sign_shares(values: np.ndarray, refit_values: np.ndarray) -> np.ndarray:
-    """Return the share of refits with the sign of each value."""
-    same = np.sign(refit_values) == np.sign(values)[:, :, None]
-    return same.mean(axis=2)
-
-
-def rank_shares(values: np.ndarray, refit_values: np.ndarray) -> np.ndarray:
-    """Return the share of refits with the rank of each value, by size among the players."""
-    same = _ranks(refit_values) == _ranks(values)[:, :, None]
-    return same.mean(axis=2)
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
+def size_ranks(values: np.ndarray) -> np.ndarray:
     """Return the ranks of sizes along the second axis, 0 for the largest."""
-    order = np.argsort(-np.abs(values), axis=1, kind="stable")
-    return np.argsort(order, axis=1)
+    return np.argsort(np.argsort(-np.abs(values), axis=1, kind="stable"), axis=1)
 
-
-def refit_means(means: np.ndarray) -> Means:
-    """Return zero means with the covariance of refits; other means subtract them.
-
-    Parameters
-    ----------
-    means : ndarray of shape (b, m)
-        The means over rows, by each refit.
-    """
-    covariance = np.atleast_2d(np.cov(means, rowvar=False))
-    m = means.shape[1]
-    none = np.zeros(m)
-    return Means(none, covariance, float(len(means)), none, none, none)

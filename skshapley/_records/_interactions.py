@@ -86,8 +86,7 @@ class Interactions(Frozen):
             The other attributes.
         """
         p = attributions.shape[1]
-        unknown = np.isnan(errors).all()
-        square = None if unknown else _square(errors, p)
+        square = None if np.isnan(errors).all() else _square(errors, p)
         return cls(_square(pairs, p), square, attributions, **others)
 
     @classmethod

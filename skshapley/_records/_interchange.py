@@ -173,8 +173,8 @@ def _table(data: Any, names: Any, shape: tuple[int, int], owner: str) -> pd.Data
             f"{owner} needs a name for each of {shape[1]} features; got {len(names)}."
         )
     if data is None:
-        nothing = np.full(shape, None, dtype=object)  # displays omit it, unlike NaN
-        return pd.DataFrame(nothing, columns=list(names))
+        # displays omit None, unlike NaN
+        return pd.DataFrame(np.full(shape, None, dtype=object), columns=list(names))
     if np.size(data) != np.prod(shape):
         raise ValueError(
             f"{owner} needs data of shape {shape}; got shape {np.shape(data)}."

@@ -180,11 +180,9 @@ class Settings(Hinting):
             "output",
             "explained_class",
         )
-        main_settings = {
-            "method": self.method,
-            **{n: v for n, v in self.all.items() if n in main},
-        }
-        texts = ", ".join(f"{name}={value!r}" for name, value in main_settings.items())
+        values = {"method": self.method}
+        values |= {name: value for name, value in self.all.items() if name in main}
+        texts = ", ".join(f"{name}={value!r}" for name, value in values.items())
         return f"<Settings: {texts}; the rest is in settings.all>"
 
     @property
@@ -343,8 +341,7 @@ class Outcome:
         pairs : ndarray of shape (r, p (p - 1)/2, k)
             In the order of ``np.triu_indices(p, 1)``.
         """
-        p = self.values.shape[1]
-        players = np.array(np.triu_indices(p, 1)).T
+        players = np.array(np.triu_indices(self.values.shape[1], 1)).T
         return replace(
             self,
             values=np.concatenate([self.values, pairs], axis=1),

@@ -122,8 +122,11 @@ def arrow_table(
 
     def numbers(declared: Iterable[Column]) -> Iterator[tuple[str, Any]]:
         for column in header.present(declared):
-            arrays = column.write(explanation, size)
-            yield from zip(column.names(size), arrays, strict=True)
+            yield from zip(
+                column.names(size),
+                column.write(explanation, size),
+                strict=True,
+            )
 
     columns: list[tuple[str, Any]] = [
         ("row", (np.arange(r) if rows is None else rows)[row])
@@ -338,9 +341,17 @@ def _parts(
         column = COLUMNS[name]
         parts[column.attribute] = array if column in COSTS else shaped(array)
     parts |= dict.fromkeys(header.lacking)
+    index = pd.Index(heads["row"].to_numpy())
+    if header.index is not None:
+        index = index_from_arrow(
+            [
+                (name, heads[key_column(name, place, header.index)], note)
+                for place, (name, note) in enumerate(header.index)
+            ],
+        )
     settings = {name: decoded(value) for name, value in header.settings.items()}
     parts |= dict(
-        data=data.set_axis(_index(header, heads), axis=0),
+        data=data.set_axis(index, axis=0),
         feature_names=names,
         output_names=None if header.outputs is None else _read(header.outputs),
         settings=Settings(**settings),
@@ -359,16 +370,6 @@ def _parts(
             output_names=parts["output_names"],
         )
     return parts
-
-
-def _index(header: Header, heads: "pa.Table") -> pd.Index:
-    if header.index is None:
-        return pd.Index(heads["row"].to_numpy())
-    levels = [
-        (name, heads[key_column(name, place, header.index)], note)
-        for place, (name, note) in enumerate(header.index)
-    ]
-    return index_from_arrow(levels)
 
 
 def _read(content: dict) -> np.ndarray:

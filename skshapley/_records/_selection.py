@@ -1,7 +1,7 @@
 """Parts of an explanation: rows, players and outputs by position, name or label."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Generic
 
@@ -39,11 +39,11 @@ def chosen(explanation: SomeRecord, key: Any) -> SomeRecord:
     )
 
 
+@dataclass(frozen=True)
 class LabelIndexer(Generic[SomeRecord]):
     """The rows of an explanation by their labels, as ``explanation.loc``."""
 
-    def __init__(self, explanation: SomeRecord) -> None:
-        self._explanation = explanation
+    explanation: SomeRecord
 
     def __getitem__(self, key: Any) -> SomeRecord:
         """Return rows by label, a slice of labels (both ends included) or a mask.
@@ -52,7 +52,7 @@ class LabelIndexer(Generic[SomeRecord]):
         ``explanation[rows, players, outputs]``. A tuple that is a label of a MultiIndex
         selects this label.
         """
-        explanation = self._explanation
+        explanation = self.explanation
         label, further_keys = key, ()
         levels = isinstance(explanation.index, pd.MultiIndex)
         is_label = levels and pd.api.types.is_hashable(key) and key in explanation.index
@@ -339,8 +339,7 @@ def columns_of(frame: pd.DataFrame, labels: Any, members: list) -> pd.DataFrame:
     columns = {}
     for label, places in zip(labels, members, strict=True):
         table = frame.iloc[:, places]
-        alone = table.shape[1] == 1
-        columns[label] = table.iloc[:, 0] if alone else _texts(table)
+        columns[label] = table.iloc[:, 0] if table.shape[1] == 1 else _texts(table)
     return pd.DataFrame(columns, index=frame.index)
 
 

@@ -36,7 +36,14 @@ def summary(explanation: Record) -> tuple[pd.DataFrame, list[str]]:
     One row: its data and signed values with their errors, from the prediction to the
     base value. A few rows: their signed values. More rows: importances.
     """
-    strongest, notes = _strongest_outputs(explanation)
+    notes = []
+    strongest = explanation
+    names = explanation.output_names
+    if names is not None and len(names) > MOST_COLUMNS:
+        notes.append(f"the {MOST_COLUMNS} strongest of {len(names)} outputs")
+        sizes = np.abs(explanation.values).mean(axis=0).sum(axis=0)
+        places = np.sort(np.argsort(-sizes, kind="stable")[:MOST_COLUMNS])
+        strongest = chosen(explanation, (slice(None), slice(None), places))
     order = np.argsort(-overall_sizes(strongest), kind="stable")
     places = order[:MOST_FEATURES]
     if len(order) > len(places):
@@ -67,30 +74,25 @@ def overall_sizes(explanation: Record) -> NDArray[np.float64]:
     return sizes if sizes.ndim == 1 else sizes.sum(axis=1)
 
 
-def _strongest_outputs(explanation: Record) -> tuple[Record, list[str]]:
-    names = explanation.output_names
-    if names is None or len(names) <= MOST_COLUMNS:
-        return explanation, []
-    sizes = np.abs(explanation.values).mean(axis=0).sum(axis=0)
-    strongest = np.sort(np.argsort(-sizes, kind="stable")[:MOST_COLUMNS])
-    note = f"the {MOST_COLUMNS} strongest of {len(names)} outputs"
-    key = slice(None), slice(None), strongest
-    return chosen(explanation, key), [note]
-
-
 def _by_output(explanation: Record) -> dict[str, Record]:
     names = explanation.output_names
     if names is None:
         return {"": explanation}
     kind = kind_of_outputs(explanation)
     titles = [name if isinstance(name, str) else f"{kind}{name}" for name in names]
-    parts = [output(explanation, name) for name in names]
-    return dict(zip(titles, parts, strict=True))
+    return dict(zip(titles, [output(explanation, name) for name in names], strict=True))
 
 
 def _signed_table(explanation: Record, kept: NDArray[np.intp]) -> pd.DataFrame:
     """Return the values of single rows: a column for each row and output."""
-    lines = ["prediction", *_line_names(explanation, kept), "base value"]
+    lines = ["prediction", *map(str, explanation.feature_names[kept])]
+    if n_folded := len(explanation.feature_names) - len(kept):
+        lines.append(counted(n_folded, "other feature"))
+    if explanation.others is not None:
+        lines.append(LEFT_OUT)
+    if gap_shows(explanation):
+        lines.append(UNEXPLAINED)
+    lines.append("base value")
     alone = len(explanation) == 1
     columns = {}
     for row, label in enumerate(explanation.index):
@@ -123,15 +125,6 @@ def _signed_table(explanation: Record, kept: NDArray[np.intp]) -> pd.DataFrame:
     return pd.DataFrame(data | columns | padded, index=lines)
 
 
-def _line_names(explanation: Record, kept: NDArray[np.intp]) -> list[str]:
-    names = [str(name) for name in explanation.feature_names[kept]]
-    if n_folded := len(explanation.feature_names) - len(kept):
-        names.append(counted(n_folded, "other feature"))
-    if explanation.others is not None:
-        names.append(LEFT_OUT)
-    return [*names, UNEXPLAINED] if gap_shows(explanation) else names
-
-
 def _signed_texts(
     explanation: Record,
     kept: NDArray[np.intp],
@@ -147,17 +140,13 @@ def _signed_texts(
     if len(parts) + 2 < n_lines:
         parts.append(explanation.efficiency_gap[0])
     ends = [explanation.predictions[0], explanation.base_values[0]]
-    finite = np.abs(parts)[np.isfinite(parts)]
-    decimals = _decimals(finite.max(initial=0.0))
+    largest = np.abs(parts)[np.isfinite(parts)].max(initial=0.0)
+    # the decimals that give the largest number three digits; None for extremes
+    decimals = None
+    if 1e-4 <= largest < 1e6:
+        decimals = max(0, DIGITS - 1 - int(np.floor(np.log10(largest))))
     prediction, base_value = (_fixed(end, decimals, "") for end in ends)
     return [prediction, *(_fixed(part, decimals, "+") for part in parts), base_value]
-
-
-def _decimals(largest: float) -> int | None:
-    """Return the decimals that give the largest number three digits; None for extremes."""
-    if not 1e-4 <= largest < 1e6:
-        return None
-    return max(0, DIGITS - 1 - int(np.floor(np.log10(largest))))
 
 
 def _fixed(value: float, decimals: int | None, sign: str) -> str:
@@ -185,8 +174,10 @@ def _importance_table(explanation: Record) -> pd.DataFrame:
             pairs = zip(texts["importance"], texts["standard error"], strict=True)
             texts = {title: [" ".join(pair) for pair in pairs]}
         columns |= {name: column for name, column in texts.items() if any(column)}
-    names = [str(name) for name in explanation.feature_names]
-    return pd.DataFrame(columns, index=names)
+    return pd.DataFrame(
+        columns,
+        index=[str(name) for name in explanation.feature_names],
+    )
 
 
 def _plus_minus(errors: Any) -> list[str]:

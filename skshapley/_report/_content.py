@@ -33,9 +33,15 @@ TEXT_LETTERS = 120
 
 def rounded(numbers: NDArray[np.float64], digits: int) -> list[float | None]:
     """Return numbers with few significant digits, short in JSON; None for NaN and infinity."""
-    form = f"%.{digits}g"
+    short = [float(f"{x:.{digits}g}") for x in numbers.tolist()]
+    # whole numbers as integers: "2" is shorter than "2.0" and "-0.0"
     return [
-        _short(float(form % x)) if np.isfinite(x) else None for x in numbers.tolist()
+        None
+        if not np.isfinite(x)
+        else int(x)
+        if x.is_integer() and abs(x) <= LARGEST_INTEGER
+        else x
+        for x in short
     ]
 
 
@@ -72,8 +78,8 @@ def column(data: pd.Series) -> dict[str, Any]:
 
 def text(value: Any) -> str | None:
     """Return any value as a text of at most 120 letters, or None if it is missing."""
-    missing = pd.isna(value) is True  # an array for lists
-    return None if missing else shorten(value, TEXT_LETTERS)
+    # `isna` of a list is an array
+    return None if pd.isna(value) is True else shorten(value, TEXT_LETTERS)
 
 
 def _ordered_column(kind: str, numbers: NDArray[np.float64]) -> dict[str, Any]:
@@ -90,15 +96,6 @@ def _texts(data: pd.Series, names: list, ordered: bool) -> dict[str, Any]:
     codes = pd.Categorical(data, names).codes
     texts = [text(name) for name in names]
     return {"kind": "text", "names": texts, "codes": codes.tolist(), "ordered": ordered}
-
-
-def _short(number: float) -> float:
-    """Return a whole number as an int: "2" is shorter than "2.0" and "-0.0"."""
-    return (
-        int(number)
-        if number.is_integer() and abs(number) <= LARGEST_INTEGER
-        else number
-    )
 
 
 def truth(explanation: Explanation, y: Any, rows: NDArray[np.intp]) -> dict[str, Any]:
@@ -176,8 +173,7 @@ def _shares(
     places = {name: place for place, name in enumerate(names.tolist())}
     if not {*labels.tolist()} <= {*places}:
         return None
-    columns = [places[label] for label in labels.tolist()]
-    return scores[np.arange(len(scores)), columns]
+    return scores[np.arange(len(scores)), [places[label] for label in labels.tolist()]]
 
 
 SHARED = {"features": "feature_names", "rows": "index", "outputs": "output_names"}
@@ -207,8 +203,10 @@ def beside(
     """
     for noun, attribute in SHARED.items():
         names = getattr(explanation, attribute)
-        other_names = getattr(other, attribute, None)
-        if not np.array_equal(np.array(names), np.array(other_names)):
+        if not np.array_equal(
+            np.array(names),
+            np.array(getattr(other, attribute, None)),
+        ):
             raise ValueError(
                 f"Explanation.report got beside with other {noun} than the explanation:"
                 " pass an Explanation of the same rows, features and outputs."
@@ -363,9 +361,12 @@ def _output(
     """Return the numbers of one output: importances of all rows, and attributions of some."""
     page_rows = whole[rows]
     numbers = _numbers(whole, rows, kept)
+    places: dict[Any, int] = {player: place for place, player in enumerate(kept)}
+    partners = strongest_partners(page_rows[:, kept], range(len(kept)))
     if len(rest):
-        sums = page_rows.values[:, rest].sum(axis=1)
-        numbers["values"].append(rounded(sums, VALUE_DIGITS))
+        numbers["values"].append(
+            rounded(page_rows.values[:, rest].sum(axis=1), VALUE_DIGITS),
+        )
     return {
         **numbers,
         "response": response_name(whole),
@@ -376,7 +377,8 @@ def _output(
         "predictions": rounded(page_rows.predictions, VALUE_DIGITS),
         "gap": gap_shows(page_rows),
         "others": float(np.abs(whole.values[:, rest].sum(axis=1)).mean()),
-        "partners": _partners(page_rows, kept),
+        # the positions of the features that colour the dependence of each
+        "partners": [places.get(partner) for partner in partners],
         "pairs": _pairs(whole, rows, kept),
     }
 
@@ -388,12 +390,18 @@ def _numbers(
 ) -> dict[str, Any]:
     """Return the attributions of some rows with their errors, and importances of all rows."""
     page_rows = whole[rows]
+    importance = whole.importance().loc[
+        kept,
+        ["importance", "standard_error", "background_error", "refit_error"],
+    ]
     return {
         "values": [rounded(page_rows.values[:, k], VALUE_DIGITS) for k in kept],
         "errors": _errors(page_rows.standard_errors, kept),
         "wider": _errors(page_rows.background_errors, kept),
         "refit": _errors(page_rows.refit_errors, kept),
-        "importance": _importance(whole, kept),
+        "importance": [
+            rounded(line, VALUE_DIGITS) for line in importance.to_numpy(dtype=float)
+        ],
     }
 
 
@@ -405,20 +413,6 @@ def _errors(
     if errors is None or not (np.nan_to_num(errors[:, kept]) > 0).any():
         return None
     return [rounded(errors[:, player], ERROR_DIGITS) for player in kept]
-
-
-def _importance(whole: Explanation, kept: NDArray[np.intp]) -> list[list[float | None]]:
-    """Return the mean size and its errors, for each shown feature."""
-    frame = whole.importance().loc[kept]
-    names = ["importance", "standard_error", "background_error", "refit_error"]
-    return [rounded(line, VALUE_DIGITS) for line in frame[names].to_numpy(dtype=float)]
-
-
-def _partners(shown: Explanation, kept: NDArray[np.intp]) -> list[int | None]:
-    """Return, for each shown feature, the position of the feature that colours its dependence."""
-    places: dict[Any, int] = {player: place for place, player in enumerate(kept)}
-    partners = strongest_partners(shown[:, kept], range(len(kept)))
-    return [places.get(partner) for partner in partners]
 
 
 def _pairs(

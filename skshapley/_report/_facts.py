@@ -1,18 +1,19 @@
 """The facts of an explanation in words: its subject, method and uncertainty."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.special import expit
 
 from skshapley._records._summary import gap_shows
 from skshapley._tables import number, shorten
+from skshapley.explanation import Explanation
 from skshapley.plots._common import response_name
 
-if TYPE_CHECKING:
-    from skshapley.explanation import Explanation
-
 MODEL_LETTERS = 400
+OF_BACKGROUND = "what another background of the same kind would change"
+OF_REFITS = (
+    "what other training data of the same size would change; nothing about what the "
+    "model gets wrong everywhere"
+)
 ON_REQUEST = "computed on request, by explainer.background_errors(X)"
 ABSENT = {
     "InterventionalReward": "interventional: absent features take the values of background rows",
@@ -21,7 +22,7 @@ ABSENT = {
 }
 
 
-def facts(explanation: "Explanation") -> list[list[str]]:
+def facts(explanation: Explanation) -> list[list[str]]:
     """Return pairs of a fact's name and its text.
 
     Parameters
@@ -31,8 +32,13 @@ def facts(explanation: "Explanation") -> list[list[str]]:
     """
     settings = explanation.settings
     b, n, r = settings.n_background, int(explanation.converged.sum()), len(explanation)
+    base = explanation.base_values
+    base_value = number(base[0]) if (base == base[0]).all() else None
+    if base_value is not None and is_logit(explanation):
+        base_value += f", a probability of {expit(base[0]):.3g}"
     background_errors = _finite(explanation.background_errors)
-    meaning = "what another background of the same kind would change"
+    refit_errors = _finite(explanation.refit_errors)
+    gap = number(np.abs(explanation.efficiency_gap).max())
     reward = (settings.reward or "").removesuffix("()")
     entries = {
         "Response": response_name(explanation),
@@ -40,22 +46,26 @@ def facts(explanation: "Explanation") -> list[list[str]]:
         "Method": _method(explanation),
         "Index": settings.index,
         "Absent features": ABSENT.get(reward, reward),
-        "Base value": _base_value(explanation),
+        "Base value": base_value,
         "Background": b and f"{b:,} row{'' if b == 1 else 's'}",
         "Model rows": _model_rows(explanation),
         "Accurate enough": f"{n:,} of {r:,} rows" if 0 < n < r else None,
         "Standard errors": _standard_errors(explanation),
-        "Background errors": f"{_usual(background_errors)}: {meaning}"
+        "Background errors": f"{_usual(background_errors)}: {OF_BACKGROUND}"
         if len(background_errors)
         else ON_REQUEST,
-        "Refit errors": _refit_errors(explanation),
-        "Adds up": _adds_up(explanation),
+        "Refit errors": f"{_usual(refit_errors)}, from {settings.refits}: {OF_REFITS}"
+        if len(refit_errors)
+        else None,
+        "Adds up": f"no: base value and attributions miss the prediction by up to {gap}"
+        if gap_shows(explanation)
+        else "yes: base value and attributions add up to the prediction, up to rounding",
         "Source": settings.source,
     }
     return [[name, text] for name, text in entries.items() if text]
 
 
-def parameters(explanation: "Explanation") -> list[list[str]]:
+def parameters(explanation: Explanation) -> list[list[str]]:
     """Return pairs of names and values of the parameters in the words of the code."""
     settings = explanation.settings
     exact = settings.exact_response
@@ -72,7 +82,7 @@ def parameters(explanation: "Explanation") -> list[list[str]]:
     return [[name, text] for name, text in entries.items() if text]
 
 
-def _method(explanation: "Explanation") -> str:
+def _method(explanation: Explanation) -> str:
     """Return a text on the method without the names of the code."""
     settings = explanation.settings
     if settings.learned is not None:
@@ -87,7 +97,7 @@ def _method(explanation: "Explanation") -> str:
     return f"sampled: the model predicts rows with some features replaced{why}"
 
 
-def is_logit(explanation: "Explanation") -> bool:
+def is_logit(explanation: Explanation) -> bool:
     """Return True if the response is the log-odds of one of two classes."""
     settings = explanation.settings
     return (
@@ -95,18 +105,7 @@ def is_logit(explanation: "Explanation") -> bool:
     )
 
 
-def _base_value(explanation: "Explanation") -> str | None:
-    """Return the base value, with its probability for log-odds."""
-    base = explanation.base_values
-    if not (base == base[0]).all():
-        return None
-    probability = (
-        f", a probability of {expit(base[0]):.3g}" if is_logit(explanation) else ""
-    )
-    return f"{number(base[0])}{probability}"
-
-
-def _model_rows(explanation: "Explanation") -> str:
+def _model_rows(explanation: Explanation) -> str:
     rows = np.asarray(explanation.n_model_rows, dtype=float)
     if np.isnan(rows).any():
         return "not on record"
@@ -115,7 +114,7 @@ def _model_rows(explanation: "Explanation") -> str:
     return f"{rows.mean():,.0f} for each row, {rows.sum():,.0f} in all"
 
 
-def _standard_errors(explanation: "Explanation") -> str:
+def _standard_errors(explanation: Explanation) -> str:
     errors = _finite(explanation.standard_errors)
     if not len(errors):
         return "not known: the method has none"
@@ -128,18 +127,6 @@ def _standard_errors(explanation: "Explanation") -> str:
     return f"{_usual(errors)}{share}"
 
 
-def _refit_errors(explanation: "Explanation") -> str | None:
-    """Return a text on the errors due to the training data, or None without refits."""
-    errors = _finite(explanation.refit_errors)
-    if not len(errors):
-        return None
-    meaning = (
-        "what other training data of the same size would change; nothing about what "
-        "the model gets wrong everywhere"
-    )
-    return f"{_usual(errors)}, from {explanation.settings.refits}: {meaning}"
-
-
 def _finite(errors: np.ndarray | None) -> np.ndarray:
     return np.zeros(0) if errors is None else errors[np.isfinite(errors)]
 
@@ -147,9 +134,3 @@ def _finite(errors: np.ndarray | None) -> np.ndarray:
 def _usual(errors: np.ndarray) -> str:
     return f"{number(np.median(errors))} (median), {number(errors.max())} at most"
 
-
-def _adds_up(explanation: "Explanation") -> str:
-    largest = np.abs(explanation.efficiency_gap).max()
-    if gap_shows(explanation):
-        return f"no: base value and attributions miss the prediction by up to {number(largest)}"
-    return "yes: base value and attributions add up to the prediction, up to rounding"

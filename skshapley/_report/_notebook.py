@@ -1,17 +1,15 @@
 """The panel that computes as a widget of notebooks."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from skshapley._estimators._attributor import Attributor
 from skshapley._report._write import SHARED
 from skshapley._what_if import STYLE, page_text, panel_content
-
-if TYPE_CHECKING:
-    from skshapley._estimators._attributor import Attributor
 
 PANEL = ("model.js", "what_if.js", "widget.js")
 
 
-def explainer_widget(self: "Attributor", X: Any) -> Any:
+def explainer_widget(self: Attributor, X: Any) -> Any:
     """Return a notebook widget in which values can be changed.
 
     It shows the prediction of a row, its attributions with their errors, and the curve

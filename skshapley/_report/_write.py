@@ -8,16 +8,14 @@ from html import escape
 from os import PathLike
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from skshapley._report._content import content, shown_rows
 from skshapley._tools import Constraint, Count, Maybe, check_values, write_whole
 from skshapley._what_if import PANEL, STYLE, page_model, page_text
-
-if TYPE_CHECKING:
-    from skshapley.explanation import Explanation
+from skshapley.explanation import Explanation
 
 FRAME = "width: 100%; height: 45em; border: 0"  # height of a report in a notebook
 # One subject per file, in the order of their dependence
@@ -47,14 +45,14 @@ _CONSTRAINTS = {
 
 
 def write_report(
-    self: "Explanation",
+    self: Explanation,
     path: str | PathLike[str] | None = None,
     *,
     title: str | None = None,
     max_rows: int | None = 1000,
     max_features: int | None = 50,
     y: Any = None,
-    beside: "Explanation | None" = None,
+    beside: Explanation | None = None,
     what_if: Any = None,
     groups: Any = None,
 ) -> Path | None:
@@ -147,14 +145,14 @@ def write_report(
 
 
 def report_html(
-    explanation: "Explanation",
+    explanation: Explanation,
     *,
     title: str | None = None,
     max_rows: int | None = 1000,
     max_features: int | None = 50,
     n_rows: int | None = None,
     y: Any = None,
-    beside: "Explanation | None" = None,
+    beside: Explanation | None = None,
     what_if: Any = None,
     groups: Any = None,
 ) -> str:
@@ -208,7 +206,7 @@ def report_html(
     )
 
 
-def _what_if_content(explanation: "Explanation", n: int, explainer: Any) -> dict:
+def _what_if_content(explanation: Explanation, n: int, explainer: Any) -> dict:
     """Return the model part for the shown rows, with the columns by importance."""
     names = list(explanation.feature_names)
     if not hasattr(explainer, "players_"):

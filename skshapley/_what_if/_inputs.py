@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skshapley._tables import as_rows_of, is_frame, shorten
 from skshapley._ways._base import Way
-from skshapley._what_if._terms import Leaf, Term, leaves, terms_of
+from skshapley._what_if._terms import WRITERS, Leaf, Term, leaves
 from skshapley.exceptions import UnreadableModelError
 
 # Values of an ordered column to offer, evenly spaced among those of the background
@@ -61,7 +61,9 @@ class RawColumn:
         if missing.empty and not (isinstance(dtype, np.dtype) and dtype.kind in "biu"):
             missing = pd.Series([np.nan], dtype=dtype)
         column = cls(str(name), offered, background, missing)
-        return column._thinned(rows) if column.ordered else column
+        # numbers and dates have a slider
+        ordered = column.number or pd.api.types.is_datetime64_any_dtype(offered.dtype)
+        return column._thinned(rows) if ordered else column
 
     @property
     def number(self) -> bool:
@@ -70,11 +72,6 @@ class RawColumn:
         return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(
             dtype
         )
-
-    @property
-    def ordered(self) -> bool:
-        """True for numbers and dates, which have a slider."""
-        return self.number or pd.api.types.is_datetime64_any_dtype(self.offered.dtype)
 
     def _thinned(self, rows: pd.Series) -> Self:
         """Return the column with fewer values: quantiles, all in the rows, and some beyond."""
@@ -98,11 +95,6 @@ class RawColumn:
     def whole(self) -> bool:
         """True for a column of integers."""
         return pd.api.types.is_integer_dtype(self.offered.dtype)
-
-    @property
-    def single(self) -> bool:
-        """True for numbers in single precision."""
-        return self.offered.dtype == np.float32
 
     @property
     def probes(self) -> pd.Series:
@@ -256,7 +248,8 @@ class Inputs:
         encoders = []
         for first, probe in zip(start, probes, strict=True):
             source = _sources(probe.matrix, first.matrix[0], owner)
-            terms.append(terms_of(probe.form, source, first.matrix[0]))
+            write = WRITERS[type(probe.form)]
+            terms.append([*write(probe.form, source, first.matrix[0])])
             for term in terms[-1]:
                 numbers = term.inputs(probe.matrix)
                 encoders.append(
@@ -290,11 +283,11 @@ class Inputs:
             The same rows in the model's container.
         """
         cells = self.cells(rows)
-        numbers = [
+        numbers = (
             term.inputs(leaf.matrix)
             for leaf, terms in zip(leaves_of(way, table), self.terms, strict=True)
             for term in terms
-        ]
+        )
         for encoders, matrix in zip(self.encoders, numbers, strict=True):
             for encoder, column in zip(encoders, matrix.T, strict=True):
                 source = encoder.source
@@ -319,11 +312,6 @@ class Inputs:
             }
             for term, encoders in zip(terms, self.encoders, strict=True)
         ]
-
-    def column_records(self) -> list[dict[str, Any]]:
-        """Return the columns for the script, with the values to choose from."""
-        pairs = zip(self.columns, self.is_number, strict=True)
-        return [column_record(column, number) for column, number in pairs]
 
 
 def cells_of(columns: list, is_number: list[bool], rows: pd.DataFrame) -> list[list]:
@@ -407,16 +395,19 @@ def column_record(column: RawColumn, number: bool) -> dict[str, Any]:
         values = column.background.dropna().to_numpy(float)
         quantiles = np.quantile(values, QUANTILES) if len(values) else np.zeros(5)
         range_ = [values.min(initial=np.inf), values.max(initial=-np.inf)]
-        record |= {"whole": column.whole, "single": column.single}
         record |= {
+            "whole": column.whole,
+            "single": column.offered.dtype == np.float32,
             "quantiles": quantiles.tolist(),
             "range": range_ if len(values) else [0, 0],
         }
     if number:
         return record | {"kind": "number"}
     if column.number:
-        offered = _numbers(column.offered.to_numpy(float))
-        return record | {"kind": "steps", "values": offered}
+        return record | {
+            "kind": "steps",
+            "values": _numbers(column.offered.to_numpy(float)),
+        }
     labels = [shorten(value, LETTERS) for value in column.offered]
     codes = column.codes(column.background.drop_duplicates())
     return record | {

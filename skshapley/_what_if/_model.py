@@ -63,8 +63,7 @@ def probabilities(explainer: Any) -> dict[str, Any] | None:
             candidate = curve(scores)
             same = candidate.shape == shares.shape
             if same and np.allclose(candidate, shares[:, ::step], 0, ATOL):
-                names = [str(name) for name in classes[::step]]
-                return {"kind": kind, "names": names}
+                return {"kind": kind, "names": [str(name) for name in classes[::step]]}
     return None
 
 
@@ -121,8 +120,7 @@ def _obstacle(explainer: Any) -> str | None:
         return way.labels.settings.why_sampled or "its values are sampled"
     if background is None or sparse.issparse(background):
         return "its background is not a dense table"
-    groups = players.n_players < len(players.column_player)
-    if groups or players.levels is not None:
+    if players.n_players < len(players.column_player) or players.levels is not None:
         return "it explains groups of columns"
     if way.form.index.name != "shapley":
         return f'it explains by the index "{way.form.index.name}"'
@@ -146,7 +144,7 @@ def _written(explainer: Any, way: Any, rows: pd.DataFrame) -> dict[str, Any]:
     inputs.check(way, rows, in_container(rows, like))
     names = way.labels.output_names
     return {
-        "columns": inputs.column_records(),
+        "columns": [*map(column_record, inputs.columns, inputs.is_number)],
         "terms": inputs.term_records(),
         "rows": inputs.cells(rows),
         "background": inputs.cells(sample),
@@ -286,10 +284,7 @@ def panel_content(explainer: Any, X: Any) -> tuple[PanelAnswers, dict[str, Any]]
     names = explanation.output_names
     outputs = [explanation] if names is None else map(explanation.output, names)
     content = {
-        "columns": [
-            column_record(column, number)
-            for column, number in zip(columns, is_number, strict=True)
-        ],
+        "columns": [*map(column_record, columns, is_number)],
         "rows": cells_of(columns, is_number, rows),
         "labels": [shorten(label, 120) for label in rows.index],
         "bars": [str(name) for name in explainer.players_.names],

@@ -73,20 +73,6 @@ def leaves(form: ClosedForm, X: Any) -> list[Leaf]:
     return [Leaf(form, as_dense(X))]
 
 
-def terms_of(form: ClosedForm, source: NDArray[np.intp], base: Any) -> list[Term]:
-    """Return the terms of a leaf.
-
-    Parameters
-    ----------
-    form : ClosedForm
-    source : ndarray of shape (D,), int
-        The raw column of each column of the leaf's matrix; -1 for constant ones.
-    base : ndarray of shape (D,)
-        A row of the matrix, for the constant columns.
-    """
-    return list(WRITERS[type(form)](form, source, base))
-
-
 def base64_bytes(numbers: Any, dtype: str) -> str:
     """Return numbers as the bytes of a typed array, in base 64."""
     return b64encode(np.ascontiguousarray(numbers, dtype=dtype).tobytes()).decode()
@@ -128,8 +114,7 @@ def n_nodes(p: int) -> int:
 
 def _logistic(form: Logistic, source: NDArray[np.intp], base: Any) -> Iterator[Term]:
     """Yield the logistic function of a sum."""
-    degree = 4 * n_nodes(len(np.unique(source))) - 2
-    nodes, weights = INDICES["shapley"].law(degree)
+    nodes, weights = INDICES["shapley"].law(4 * n_nodes(len(np.unique(source))) - 2)
     below = np.ravel(nodes) < 0.5
     yield from _linear(
         form.terms,
@@ -242,6 +227,8 @@ def _preorder(trees: TreeEnsemble) -> NDArray[np.intp]:
     return np.array(order)
 
 
+# The writers take a closed form, the raw column of each column of its matrix (-1 for
+# constant ones), and a row of the matrix, for the constant columns.
 WRITERS: dict[type, Callable[..., Iterator[Term]]] = {
     LinearTerms: _linear,
     Logistic: _logistic,

@@ -172,12 +172,8 @@ class ExplanationDataset:
         IndexError
             For an invalid position.
         """
-        explanations = [*self._taken(positions)]
-        return (
-            side_by_side(explanations)
-            if self._of_documents
-            else Explanation.merge(explanations)
-        )
+        merge = side_by_side if self._of_documents else Explanation.merge
+        return merge([*self._taken(positions)])
 
     def _taken(self, positions: np.ndarray) -> Iterator[Explanation]:
         """Yield the explanations of some rows, batch by batch."""
@@ -241,7 +237,8 @@ class ExplanationDataset:
 
     @property
     def _of_documents(self) -> bool:
-        return any(batch.of_documents for batch in self._batches())
+        parts = [batch.part for batch in self._batches()]
+        return any(part is not None and part.header.of_tokens for part in parts)
 
     def _batches(self) -> Iterator[BatchFile]:
         """Yield the file of each batch; raise an error if a file is missing."""

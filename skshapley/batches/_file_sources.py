@@ -60,8 +60,13 @@ def _table_source(table: Any) -> Source:
             yield piece, None if index is None else index[rows]
 
     facts = {"kind": type(table).__name__, "columns": columns, "rows": n}
-    head = take_rows(table, slice(0, 0))
-    return Source(facts, read, head, n, from_files=is_foreign(table))
+    return Source(
+        facts,
+        read,
+        take_rows(table, slice(0, 0)),
+        n,
+        from_files=is_foreign(table),
+    )
 
 
 def _pieces_source(tables: Iterable) -> Source:
@@ -300,5 +305,4 @@ def _frames(items: Iterable, name: Any) -> Iterator[Any]:
 def _frame(documents: Any, name: Any) -> pd.DataFrame:
     index = documents.index if isinstance(documents, pd.Series) else None
     column = UNNAMED if name is None else name
-    texts = pd.Series(list(documents), index=index, dtype=object)
-    return texts.to_frame(column)
+    return pd.Series(list(documents), index=index, dtype=object).to_frame(column)

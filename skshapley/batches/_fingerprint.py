@@ -85,25 +85,6 @@ SILENT = {"estimator", "background", "n_jobs", "verbose", "random_state"}
 CODE = "model's code"
 
 
-def predictions(explainer: Any, X: Any) -> np.ndarray | None:
-    """Return the model's predictions of some rows, as in their explanation, to the last bit.
-
-    None for closed forms, which do not call the model.
-    """
-    if explainer.exact_ is not None:
-        return None
-    return explainer._way.predictions(explainer._table(X)).ravel()
-
-
-def state_digest(state: dict[str, Any]) -> str:
-    """Return the hash of the arrays and tables of a way."""
-    parts: list = []
-    for name, content in state.items():
-        arrays = content if isinstance(content, list) else [table_digest(content)]
-        parts += [name, *arrays]
-    return digest_of(*parts)
-
-
 def explainer_facts(explainer: Any) -> dict:
     """Return the inputs of the results: parameters, model and background, as texts and hashes."""
     parameters = explainer.get_params(deep=False)
@@ -121,14 +102,20 @@ def explainer_facts(explainer: Any) -> dict:
     state = explainer._way.state()
     if "training rows" in state:
         facts["training rows"] = table_digest(state.pop("training rows"))
-    facts["model's answers"] = state_digest(state)
+    answers: list = []
+    for name, content in state.items():
+        arrays = content if isinstance(content, list) else [table_digest(content)]
+        answers += [name, *arrays]
+    facts["model's answers"] = digest_of(*answers)
     # a function that changes with each call, such as a counter, is compared by its
     # predictions
     facts[CODE] = code if code == code_digest(explainer.estimator) else None
     facts["working_memory"] = sklearn.get_config()["working_memory"]
     if explainer.background_ is not None:
-        weights = explainer.background_weights_
-        facts["background"] = digest_of(table_digest(explainer.background_), weights)
+        facts["background"] = digest_of(
+            table_digest(explainer.background_),
+            explainer.background_weights_,
+        )
     return facts
 
 

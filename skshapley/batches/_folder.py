@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from skshapley.batches._fingerprint import (
 )
 from skshapley.batches._sources import OWNER, Batch, Source
 from skshapley.explanation import Explanation
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MANIFEST = "_manifest.json"
 # The explanations of a batch, and its list of skipped rows, by its number
@@ -114,11 +111,6 @@ class BatchFile:
         """The number of explained rows."""
         return 0 if self.part is None else self.part.header.n_rows
 
-    @property
-    def of_documents(self) -> bool:
-        """Whether the rows are documents."""
-        return self.part is not None and self.part.header.of_tokens
-
     def explanation(self, positions: Any = None) -> Explanation:
         """Return the explanation of all explained rows, or of some positions among them."""
         return Explanation(**self.part.parts(positions))  # type: ignore[union-attr]
@@ -163,8 +155,7 @@ def _hash(content: dict) -> str:
 def run_of(manifest: dict) -> str:
     """Return the hash of the fixed part of a manifest, which identifies the run."""
     # The number of rows is known at the end of a run only.
-    fixed = {name: fact for name, fact in manifest.items() if name != "n_rows"}
-    return _hash(fixed)
+    return _hash({name: fact for name, fact in manifest.items() if name != "n_rows"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +191,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._schema: pa.Schema | None = None
+        self._schema: Any = None
         self._typed = True
         self._facts: dict[str, Any] = {}
 
@@ -279,8 +270,7 @@ class Folder:
         try:
             old = read_json(manifest)
         except FileNotFoundError:
-            entropy = str(explainer._way.entropy)
-            old = {"entropy": entropy, "n_rows": None, **new}
+            old = {"entropy": str(explainer._way.entropy), "n_rows": None, **new}
             write_json(manifest, old)
         except DamagedFileError as error:
             raise OSError(
@@ -325,7 +315,7 @@ class Folder:
                 )
             except (DamagedFileError, FileNotFoundError):
                 continue
-            record = asdict(batch_file.record)
+            record = vars(batch_file.record)
             changed = [
                 name for name, fact in self._facts.items() if record[name] != fact
             ]
@@ -391,7 +381,7 @@ class Folder:
             write_json(self.path / MANIFEST, {**self._manifest, "n_rows": n_rows})
 
 
-def _as_before(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
+def _as_before(table: Any, schema: Any) -> Any:
     """Return a table with the types of the earlier parts."""
     import pyarrow as pa
 

@@ -28,7 +28,6 @@ from skshapley._tools import (
 )
 from skshapley.batches._dataset import ExplanationDataset
 from skshapley.batches._file_sources import framed, open_source
-from skshapley.batches._fingerprint import predictions
 from skshapley.batches._folder import CHANGED, Attempt, BatchFile, Folder
 from skshapley.batches._sources import (
     OWNER,
@@ -164,7 +163,14 @@ def explain_batches(  # type: ignore[misc]
     [[1. 0.]]
     [[0. 2.]]
     """
-    _check(explainer, batch_rows=batch_rows, n_sample=n_sample, on_error=on_error)
+    if not isinstance(explainer, Attributor):
+        raise TypeError(
+            f"{OWNER} takes a fitted ShapleyExplainer or TreeExplainer; got"
+            f" {type(explainer).__name__}.",
+        )
+    check_is_fitted(explainer, "players_")
+    options = {"batch_rows": batch_rows, "n_sample": n_sample, "on_error": on_error}
+    check_values(OWNER, options, CONSTRAINTS)
     if batch_rows is None:
         batch_rows = BATCH_DOCUMENTS if explainer._way.container else BATCH_ROWS
     source, request = opened(explainer, source, columns, keys)
@@ -229,25 +235,12 @@ def opened(
         request = Wanted(column_names(background), keys, background)
     else:
         feature_names = getattr(explainer, "feature_names_in_", None)
-        columns = (
-            columns
-            if columns is not None or feature_names is None
-            else list(feature_names)
-        )
+        if columns is None and feature_names is not None:
+            columns = list(feature_names)
         request = Wanted(columns, keys, background)
     source = open_source(source)
     source.check(request)
     return source, request
-
-
-def _check(explainer: Any, **given: Any) -> None:
-    if not isinstance(explainer, Attributor):
-        raise TypeError(
-            f"{OWNER} takes a fitted ShapleyExplainer or TreeExplainer; got"
-            f" {type(explainer).__name__}."
-        )
-    check_is_fitted(explainer, "players_")
-    check_values(OWNER, given, CONSTRAINTS)
 
 
 def sampled(
@@ -412,15 +405,15 @@ class Attempts:
         If the model fails now, a run that skips bad rows trusts the earlier
         predictions.
         """
-        if found.part is None:
+        # closed forms do not call the model
+        if found.part is None or self.explainer.exact_ is not None:
             return True
         parts = (
             (a - batch.first_row, b - batch.first_row) for a, b in found.record.pieces
         )
         try:
-            # all None, or none
-            probe_values: list = [
-                predictions(self.explainer, batch.take(*part).X) for part in parts
+            predicted = [
+                _predictions(self.explainer, batch.take(*part)) for part in parts
             ]
         except MemoryError:
             raise
@@ -428,11 +421,9 @@ class Attempts:
             if self.on_error == "raise":
                 raise self._failed(batch, error) from error
             return True
-        if probe_values[0] is None:
-            return True
         # Compared to the last bit: a retrained model may differ by little.
         before = found.part.parts()["predictions"].ravel()
-        return np.array_equal(np.concatenate(probe_values), before, equal_nan=True)
+        return np.array_equal(np.concatenate(predicted).ravel(), before, equal_nan=True)
 
     def recovers(self, batch: Batch, failures: list[dict]) -> bool:
         """Return True if a row that was set aside can be explained now."""

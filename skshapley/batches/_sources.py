@@ -63,10 +63,9 @@ class Batch:
     def take(self, start: int, stop: int) -> "Batch":
         """Return some consecutive rows, as a batch."""
         rows = slice(start, stop)
-        first = self.first_row + start
         return replace(
             self,
-            first_row=first,
+            first_row=self.first_row + start,
             X=take_rows(self.X, rows),
             index=self.index[rows],
         )

@@ -352,16 +352,13 @@ def compare(
 def _same_rows(one: Rows, other: Rows) -> bool:
     """Return True if both have the same rows, batch by batch."""
     # `zip` would stop at the end of the shorter dataset, and report equal rows.
-    for first_batch, second_batch in zip_longest(one.batches, other.batches):
-        if (
-            first_batch is None
-            or second_batch is None
-            or not first_batch.index.equals(second_batch.index)
-        ):
-            return False
-        if not first_batch.data.equals(second_batch.data):
-            return False
-    return True
+    return all(
+        first is not None
+        and second is not None
+        and first.index.equals(second.index)
+        and first.data.equals(second.data)
+        for first, second in zip_longest(one.batches, other.batches)
+    )
 
 
 # A mean over 50 of 1,000 rows has 14 % of the standard deviation of a row.

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import comb
 from typing import Any
 
@@ -188,8 +188,11 @@ def drift(
             "alarm": (np.abs(mean - centre) > width) & (label not in base),
         }
         lines.append(pd.DataFrame(part, index=table_index(rows.sample)))
-    table = pd.concat(lines, keys=list(parts), names=["period"]).reset_index()
-    return Drift(kind, base, table)
+    return Drift(
+        kind,
+        base,
+        pd.concat(lines, keys=list(parts), names=["period"]).reset_index(),
+    )
 
 
 def _of_models(
@@ -227,7 +230,11 @@ def _of_models(
     base = np.tile(base, len(explanations))
     fewest = whole.refit_values.shape[2] - 1  # type: ignore[union-attr]
     level = (1 - confidence) / (2 * len(table))
-    critical = stdtrit(_degrees(base, variances, fewest), 1 - level)
+    # the degrees of freedom of a sum of two variances (Welch 1947)
+    total = np.where(base + variances > 0, base + variances, 1.0)
+    squares = (base / total) ** 2 + (variances / total) ** 2
+    degrees = fewest / np.where(squares > 0, squares, 1.0)
+    critical = stdtrit(degrees, 1 - level)
     centre = table["centre"].to_numpy()
     width = np.hypot(table["high"] - centre, critical * np.sqrt(base + variances))
     table["low"] = centre - width
@@ -244,13 +251,7 @@ def _variances(explanation: Explanation, kind: str) -> np.ndarray:
     return flat(values.mean(axis=0, keepdims=True).var(axis=2, ddof=1))[0]
 
 
-def _degrees(base: np.ndarray, later: np.ndarray, fewest: int) -> np.ndarray:
-    """Return the degrees of freedom of a sum of two variances (Welch 1947)."""
-    total = np.where(base + later > 0, base + later, 1.0)
-    squares = (base / total) ** 2 + (later / total) ** 2
-    return fewest / np.where(squares > 0, squares, 1.0)
-
-
+@dataclass(eq=False)
 class Groups:
     """Sums over groups of successive rows of each period, for permutations.
 
@@ -260,10 +261,9 @@ class Groups:
         Rows of a group.
     """
 
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._means: dict[Any, list[np.ndarray]] = {}
-        self._left: dict[Any, np.ndarray] = {}
+    size: int
+    _means: dict[Any, list[np.ndarray]] = field(default_factory=dict)
+    _left: dict[Any, np.ndarray] = field(default_factory=dict)
 
     def add(self, label: Any, scores: np.ndarray) -> None:
         """Add numbers ``(n, m)`` of rows of a period."""
@@ -312,8 +312,7 @@ def _baseline_labels(baseline: Any, order: list) -> list:
 def _check_rows(counts: Counter, base: list, confidence: float) -> None:
     """Raise ValueError for a baseline and periods with too few rows to detect a change."""
     n = sum(counts[label] for label in base)
-    later = counts.keys() - set(base)
-    most = max((counts[label] for label in later), default=n)
+    most = max((counts[label] for label in counts.keys() - set(base)), default=n)
     # The smallest p-value of a permutation test is 1 / C(n + most, n): 1/20 for three
     # rows each.
     if comb(n + most, n) < 1 / (1 - confidence):

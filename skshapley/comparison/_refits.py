@@ -183,7 +183,14 @@ class RefitComparison:
             squares = differences.ravel() ** 2
             flat_refits = refits.reshape(len(refits), -1)
             grams = np.einsum("am,bm->mab", flat_refits, flat_refits)
-            index = _both(self.first.index, players)
+            rows = self.first.index
+            lines = pd.MultiIndex.from_product([rows, range(len(players))])
+            levels = players.to_frame(index=False)
+            names = [levels[name].to_numpy()[lines.codes[1]] for name in levels]
+            index = pd.MultiIndex.from_arrays(
+                [rows.to_numpy()[lines.codes[0]], *names],
+                names=["row", *levels],
+            )
         table = self._table(squares, grams, index, level)
         if kind == "value":
             table["difference"] = differences.ravel()
@@ -221,18 +228,8 @@ def _centred(explanation: Explanation) -> np.ndarray:
     """Return centred values of refits, over the root of their degrees, ``(b, r, k p)``."""
     values: Any = explanation.refit_values
     refits = np.moveaxis(values, 2, 0)
-    degrees = len(refits) - 1
-    centred = (refits - refits.mean(axis=0)) / np.sqrt(degrees)
+    centred = (refits - refits.mean(axis=0)) / np.sqrt(len(refits) - 1)
     return np.stack([flat(refit) for refit in centred])
-
-
-def _both(rows: pd.Index, players: pd.Index) -> pd.MultiIndex:
-    """Return an index of all pairs of rows and players."""
-    lines = pd.MultiIndex.from_product([rows, range(len(players))])
-    levels = players.to_frame(index=False)
-    names = [levels[name].to_numpy()[lines.codes[1]] for name in levels]
-    row_labels = rows.to_numpy()[lines.codes[0]]
-    return pd.MultiIndex.from_arrays([row_labels, *names], names=["row", *levels])
 
 
 def compare_refits(
@@ -291,8 +288,7 @@ def compare_refits(
     """
     check_names("compare_refits", names)
     for name, explanation in zip(names, (first, second), strict=True):
-        refits = getattr(explanation, "refit_values", None)
-        if refits is None or not len(explanation):
+        if getattr(explanation, "refit_values", None) is None or not len(explanation):
             raise TypeError(
                 "compare_refits needs explanations with refits and at least one row; "
                 f"got {type(explanation).__name__} without them for {name!r}: explain "

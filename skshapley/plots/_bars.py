@@ -122,10 +122,10 @@ class BarDisplay(ByRow, Display):
         ValueError, TypeError, IndexError
             For an invalid row, output, cohorts, max_features or ax.
         """
-        options = {"row": row, "max_features": max_features}
+        options = {"row": row, "max_features": max_features, "ax": ax}
         several = output is None and explanation.output_names is not None
         if several and row is None and cohorts is None:
-            check_drawing(cls, explanation, output=output, ax=ax, **options)
+            check_drawing(cls, explanation, output=output, **options)
             table = _stacked_table(explanation, max_features)
             return cls(table, response=response_name(explanation), stacked=True).plot(
                 ax
@@ -136,11 +136,10 @@ class BarDisplay(ByRow, Display):
             panel = fold(panel, max_features, sizes)
             if row is None:
                 return cls(_cohort_table(panel, masks), False, response_name(panel))
-            table = row_table(panel)
-            table.insert(0, "cohort", None)
+            table = row_table(panel).assign(cohort=None)[COLUMNS]
             return cls(table, True, response_name(panel))
 
-        return cls._of_outputs(explanation, make, output=output, ax=ax, **options)
+        return cls._of_outputs(explanation, make, output=output, **options)
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return named_values(self.table[~self.table["feature"].duplicated()], letters)
@@ -166,9 +165,8 @@ class BarDisplay(ByRow, Display):
             self.table.groupby("cohort", sort=False, dropna=False)
         ):
             value = part["value"].to_numpy()
-            y = np.arange(len(part), dtype=float)
+            y = np.arange(len(part)) + (place % n_bars - (n_bars - 1) / 2) * height
             half = HALF_WIDTH * part["standard_error"].fillna(0.0).to_numpy()
-            y += (place % n_bars - (n_bars - 1) / 2) * height
             colours = style.colour_of(value) if self.local else style.COLOURS[place]
             ax.barh(y, value, height=0.94 * height, left=start, color=colours, zorder=2)
             wider = wider_half(part, "refit_error")
@@ -199,28 +197,26 @@ class BarDisplay(ByRow, Display):
         style.label_x(ax, f"{what} ({self._said}){style.interval_note(self.table)}")
 
 
+COLUMNS = ["cohort", "feature", "data", "value", "standard_error", "refit_error"]
+
+
 def _stacked_table(explanation, max_features) -> pd.DataFrame:
     """Return the bars of all outputs; outputs beyond the number of colours share one bar."""
     names = list(explanation.output_names)
-    kind = kind_of_outputs(explanation)
     sizes = np.abs(explanation.values).mean(axis=0)
     order = np.argsort(-sizes.sum(axis=0), kind="stable")
     # The last colour stands for all other outputs, so that no colour has two meanings.
     n_kept = len(names) if len(names) <= len(style.COLOURS) else len(style.COLOURS) - 1
     parts: dict[str, Any] = {}
     for place, k in enumerate(order):
-        remainder = f"{len(names) - n_kept} other outputs"
-        label = f"{kind}{names[k]}" if place < n_kept else remainder
+        label = f"{len(names) - n_kept} other outputs"
+        if place < n_kept:
+            label = f"{kind_of_outputs(explanation)}{names[k]}"
         folded = fold(explanation.output(names[k]), max_features, sizes.sum(axis=1))
         parts[label] = parts.get(label, 0.0) + np.abs(folded.values).mean(axis=0)
     bars = pd.DataFrame(parts, index=folded.feature_names)
     table = bars.melt(var_name="cohort", ignore_index=False).rename_axis("feature")
-    columns = ["cohort", "feature", "data", "value", "standard_error", "refit_error"]
-    return table.reset_index().assign(
-        data=None,
-        standard_error=np.nan,
-        refit_error=np.nan,
-    )[columns]
+    return table.reset_index().assign(data=None).reindex(columns=COLUMNS)
 
 
 def _cohort_table(shown, masks) -> pd.DataFrame:
@@ -228,12 +224,11 @@ def _cohort_table(shown, masks) -> pd.DataFrame:
     tables = []
     for label, mask in masks.items():
         part = shown[mask]
+        cohort = None if label is None else f"{label} (n = {len(part)})"
         table = part.importance().loc[shown.feature_names].reset_index()
-        table["cohort"] = None if label is None else f"{label} (n = {len(part)})"
-        tables.append(table.assign(data=None).rename(columns={"importance": "value"}))
-    columns = ["cohort", "feature", "data", "value", "standard_error", "refit_error"]
-    columns += ["direction", "direction_error"]
-    return pd.concat(tables, ignore_index=True)[columns]
+        tables.append(table.assign(cohort=cohort, data=None))
+    table = pd.concat(tables, ignore_index=True).rename(columns={"importance": "value"})
+    return table[[*COLUMNS, "direction", "direction_error"]]
 
 
 def _checked_cohorts(owner, explanation, row, cohorts) -> dict[Any, Any]:
@@ -355,9 +350,8 @@ class WaterfallDisplay(ByRow, Display):
             players = with_pairs(whole, max_pairs) if max_pairs else whole
             # The pairs of single outputs differ, and are sorted with their features.
             folded = closed(fold(players, max_features, None if max_pairs else sizes))
-            table = points(folded).drop(columns="row")
             return cls(
-                table,
+                points(folded).drop(columns="row"),
                 float(whole.base_values[0]),
                 float(whole.predictions[0]),
                 response_name(whole),
@@ -397,16 +391,19 @@ class WaterfallDisplay(ByRow, Display):
         frame = self.frame()
         n = len(frame)
         rows = np.arange(1, n + 1)
-        value, start, end = (
-            frame[name].to_numpy() for name in ("value", "start", "end")
-        )
+        value, start, end = frame[["value", "start", "end"]].to_numpy().T
         unknown = frame["feature"].isin([UNEXPLAINED, LEFT_OUT])
         colours = np.where(unknown, style.NEUTRAL, style.colour_of(value)).tolist()
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
-        wider = wider_half(frame, "background_error")
         widest = wider_half(frame, "background_error", "refit_error")
         style.error_bars(ax, end, rows, widest, **style.WIDE_BAND)
-        style.error_bars(ax, end, rows, wider, **style.BAND)
+        style.error_bars(
+            ax,
+            end,
+            rows,
+            wider_half(frame, "background_error"),
+            **style.BAND,
+        )
         style.error_bars(ax, end, rows, half)
 
         # Each bar hangs on the end of the one below; the outermost on base value and
@@ -426,8 +423,8 @@ class WaterfallDisplay(ByRow, Display):
         outside = [
             "" if within else text for within, text in zip(inside, texts, strict=True)
         ]
-        places = [self.prediction, *(end + reach), self.base_value]
         ax.use_sticky_edges = False  # numbers need room on both sides
+        places = [self.prediction, *(end + reach), self.base_value]
         labels = [first, *outside, last]
         style.write_numbers(ax, places, range(n + 2), labels, [1, *value, 1], n + 2)
         style.arrow_bars(ax, rows, start, value, 0.7, colours)

@@ -335,9 +335,8 @@ class InteractionsDisplay(Display):
         def make(shown, _) -> Any:
             drawn = one_row(explanation, row) if output is None else shown
             order = _order(drawn.interactions)[:max_features]
-            table = _table(shown.interactions, order)
             title = "interaction" if len(shown) == 1 else "mean absolute interaction"
-            return cls(table, response_name(shown), title)
+            return cls(_table(shown.interactions, order), response_name(shown), title)
 
         return cls._of_outputs(
             explanation,
@@ -381,14 +380,13 @@ class InteractionsDisplay(Display):
         image, faded = style.faded_cells(ax, np.ma.masked_invalid(values), half, limit)
         style.write_names(ax, names)
         # The shorter names below the columns are those of the rows.
-        size = style.font_size(ax, n)
         ax.set_xticks(
             range(n),
             self._row_names(min(letters, BELOW)),
             rotation=45,
             ha="right",
             rotation_mode="anchor",
-            fontsize=size,
+            fontsize=style.font_size(ax, n),
             parse_math=False,
         )
         ax.tick_params(length=0)
@@ -398,41 +396,33 @@ class InteractionsDisplay(Display):
             bar.ax.set_ylim(0, limit)
         style.settle(ax)  # long names leave little room for the cells
         style.label_x(ax, f"{self.title}; diagonal: main effect{faded}")
-        if n <= MOST_WRITTEN:
-            _write_cells(ax, n, values[cells], half[cells], limit)
-
-
-def _write_cells(ax, n, values, half, limit) -> None:
-    """Write each number of a triangle into its cell, and half of its interval below it."""
-    texts = [
-        number(value) + (f"\n±{number(error, digits=2)}" if error > 0 else "")
-        for value, error in zip(values, half, strict=True)
-    ]
-    letters = max(len(line) for text in texts for line in text.splitlines())
-    # A cell has two lines, at 1.1 times the font size each.
-    width = style.width_in_points(ax) / n
-    height = style.row_in_points(ax, n)
-    size = min(8.0, width / (style.DIGIT * letters), height / 2.2)
-    for i, j, text, value, error in zip(
-        *np.tril_indices(n),
-        texts,
-        values,
-        half,
-        strict=True,
-    ):
-        # White is legible on the dark end of the colours, above three quarters of the
-        # limit.
-        dark = "white" if abs(value) > 0.75 * limit else "#202020"
-        colour = style.ink(ax) if abs(value) <= error else dark
-        ax.text(j, i, text, ha="center", va="center", fontsize=size, color=colour,
-                parse_math=False)  # fmt: skip
+        if n > MOST_WRITTEN:
+            return
+        texts = [
+            number(value) + (f"\n±{number(error, digits=2)}" if error > 0 else "")
+            for value, error in zip(values[cells], half[cells], strict=True)
+        ]
+        letters = max(len(line) for text in texts for line in text.splitlines())
+        # A cell has two lines, at 1.1 times the font size each.
+        width = style.width_in_points(ax) / n
+        size = min(
+            8.0,
+            width / (style.DIGIT * letters),
+            style.row_in_points(ax, n) / 2.2,
+        )
+        for i, j, text in zip(*cells, texts, strict=True):
+            # White is legible on the dark end of the colours, above three quarters of
+            # the limit.
+            dark = "white" if abs(values[i, j]) > 0.75 * limit else "#202020"
+            colour = style.ink(ax) if abs(values[i, j]) <= half[i, j] else dark
+            ax.text(j, i, text, ha="center", va="center", fontsize=size, color=colour,
+                    parse_math=False)  # fmt: skip
 
 
 def _order(interactions) -> NDArray[np.intp]:
     """Return the positions of the features, those with the largest interactions first."""
     sizes = np.abs(interactions.values).mean(axis=0).max(axis=1)
-    total = sizes if sizes.ndim == 1 else sizes.sum(axis=1)
-    return np.argsort(-total, kind="stable")
+    return np.argsort(-sizes.reshape(len(sizes), -1).sum(axis=1), kind="stable")
 
 
 def _table(interactions, order) -> pd.DataFrame:

@@ -101,11 +101,10 @@ def adding_up(explanation) -> Explanation:
             "Sizes of attributions, as by abs, do not add up to a prediction: draw "
             "them as bars or as a beeswarm."
         )
-    remainder = explanation.others
-    if remainder is None:
+    if explanation.others is None:
         return explanation
     return replace(
-        with_players(explanation, [LEFT_OUT], remainder[:, None]),
+        with_players(explanation, [LEFT_OUT], explanation.others[:, None]),
         others=None,
     )
 
@@ -162,9 +161,9 @@ def with_players(explanation, names, values, errors=np.nan) -> Explanation:
 
 def points(shown) -> pd.DataFrame:
     """Return row, feature, data, value and errors of each row and player of one output."""
+    cells = shown.data.to_numpy(dtype=object).ravel()
     # as objects: tokens are not converted to plain text
-    cells = pd.Series(shown.data.to_numpy(dtype=object).ravel(), dtype=object)
-    return shown.to_frame("long").assign(data=cells)
+    return shown.to_frame("long").assign(data=pd.Series(cells, dtype=object))
 
 
 def row_table(shown) -> pd.DataFrame:
@@ -295,8 +294,18 @@ def check_drawing(display, explanation, *, output, one_row=False, **given) -> No
     needed("matplotlib", owner, "plot")
     check_values(owner, given, display._constraints)
     check_output(owner, explanation, output)
-    if one_row or given.get("row") is not None:
-        check_row(owner, explanation, given.get("row"))
+    n = len(explanation)
+    row = given.get("row")
+    choices = f"choose a position from 0 to {n - 1}"
+    if one_row and row is None and n != 1:
+        raise ValueError(
+            f"{owner} got row=None, but it shows one row and the explanation has {n}: "
+            f"{choices}, such as row=0.",
+        )
+    if row is not None and not -n <= row < n:
+        raise IndexError(
+            f"{owner} got row={row} for an explanation of {n} rows: {choices}.",
+        )
 
 
 def check_output(owner, explanation, output) -> None:
@@ -309,21 +318,6 @@ def check_output(owner, explanation, output) -> None:
         if not names:
             choices = " for an explanation of a single output: choose None"
         raise ValueError(f"{owner} got output={output!r}{choices}.")
-
-
-def check_row(owner, explanation, row) -> None:
-    """Raise IndexError for a position without a row; None is valid for a single row."""
-    n = len(explanation)
-    choices = f"choose a position from 0 to {n - 1}"
-    if row is None and n != 1:
-        raise ValueError(
-            f"{owner} got row=None, but it shows one row and the explanation has {n}: "
-            f"{choices}, such as row=0."
-        )
-    if row is not None and not -n <= row < n:
-        raise IndexError(
-            f"{owner} got row={row} for an explanation of {n} rows: {choices}."
-        )
 
 
 def check_features(owner, parameter, names, known) -> None:

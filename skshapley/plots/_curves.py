@@ -1,6 +1,7 @@
 """Curves: over budgets, over time, over masked features, and over outputs."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self
 
@@ -73,13 +74,7 @@ class ConvergenceDisplay(ByFeature):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator,
-        X,
-        *,
-        budgets,
-        background=None,
-        **kwargs,
+        cls, estimator, X, *, budgets, background=None, **kwargs,
     ) -> Self | SmallMultiples:
         """Explain rows with growing budgets, and draw the attributions of one of them.
 
@@ -194,16 +189,14 @@ class ConvergenceDisplay(ByFeature):
         return by_output(next(iter(methods.values()))[-1], output, axes, make)
 
     def _draw(self, *axes) -> None:
-        features = pd.unique(self.table["feature"])
-        for ax, feature in zip(axes, features, strict=True):
+        for ax, feature in zip(axes, pd.unique(self.table["feature"]), strict=True):
             part = self.table[self.table["feature"] == feature]
             lines = style.curves(ax, part, "n_model_rows", "method")
             style.name_panel(ax, "model rows")
             # Numbers of five digits overlap if a narrow panel has more of them.
             ax.locator_params(axis="x", nbins=4)
-            letters = style.letters_within(ax)
             ax.set_title(
-                shorten(feature, letters),
+                shorten(feature, style.letters_within(ax)),
                 fontsize=style.tick_size(),
                 parse_math=False,
             )
@@ -211,12 +204,14 @@ class ConvergenceDisplay(ByFeature):
         what = f"attribution ({self.response})" + (" and 95 % band" if banded else "")
         style.label_y(axes[0], what)
         if len(lines) > 1:
-            style.legend(axes[0], axes[0].get_lines(), lines, letters - 4)
+            letters = style.letters_within(axes[-1]) - 4
+            style.legend(axes[0], axes[0].get_lines(), lines, letters)
 
 
 MOST_TICKS = 8
 
 
+@dataclass(eq=False, repr=False)
 class ControlChartDisplay(ByFeature):
     """Means of attributions over time, with a panel for each feature.
 
@@ -258,9 +253,8 @@ class ControlChartDisplay(ByFeature):
     7       3      x1
     """
 
-    def __init__(self, table, label="mean attribution") -> None:
-        self.table = table
-        self.label = label
+    table: pd.DataFrame
+    label: str = "mean attribution"
 
     @classmethod
     def from_drift(
@@ -329,43 +323,47 @@ class ControlChartDisplay(ByFeature):
         )
 
     def _draw(self, *axes) -> None:
-        selection = _farthest(self.table)
-        for panel, feature in zip(axes, selection, strict=True):
-            self._panel(panel, feature, self.table[self.table["feature"] == feature])
+        for ax, feature in zip(axes, _farthest(self.table), strict=True):
+            part = self.table[self.table["feature"] == feature]
+            x = np.arange(len(part))
+            mean = part["mean"].to_numpy()
+            # Each limit spans its period, from half a step before to half a step after.
+            ax.stairs(
+                part["high"],
+                np.arange(len(part) + 1) - 0.5,
+                lw=0,
+                zorder=1,
+                baseline=part["low"],
+                fill=True,
+                color=style.NEUTRAL,
+                alpha=0.25,
+            )
+            ax.use_sticky_edges = False  # the band does not touch the frame
+            ax.axhline(
+                part["centre"].iloc[0],
+                color=style.ink(ax),
+                linewidth=0.8,
+                alpha=0.6,
+                zorder=2,
+            )
+            line = {"color": style.COLOURS[0], "lw": 1.2, "marker": "o", "ms": 3.5}
+            ax.plot(x, mean, **line, zorder=3)
+            alarm = part["alarm"].to_numpy()
+            ax.scatter(
+                x[alarm],
+                mean[alarm],
+                s=70,
+                facecolor="none",
+                edgecolor=style.COLOURS[1],
+                linewidth=1.8,
+                zorder=4,
+            )
+            style.name_panel(ax, feature)
+            # Rounded up, so that there are never more names than fit.
+            step = -(-len(part) // MOST_TICKS)
+            names = [shorten(period, 12) for period in part["period"].iloc[::step]]
+            write_ticks(ax, dict(zip(x[::step].tolist(), names, strict=True)))
         style.label_y(axes[0], self.label)
-
-    def _panel(self, ax, feature, part) -> None:
-        """Draw the chart of one feature."""
-        x = np.arange(len(part))
-        mean = part["mean"].to_numpy()
-        # Each limit spans its period, from half a step before to half a step after.
-        ax.stairs(
-            part["high"],
-            np.arange(len(part) + 1) - 0.5,
-            lw=0,
-            zorder=1,
-            baseline=part["low"],
-            fill=True,
-            color=style.NEUTRAL,
-            alpha=0.25,
-        )
-        ax.use_sticky_edges = False  # the band does not touch the frame
-        ax.axhline(
-            part["centre"].iloc[0],
-            color=style.ink(ax),
-            linewidth=0.8,
-            alpha=0.6,
-            zorder=2,
-        )
-        ax.plot(x, mean, color=style.COLOURS[0], lw=1.2, marker="o", ms=3.5, zorder=3)
-        alarm = part["alarm"].to_numpy()
-        ax.scatter(x[alarm], mean[alarm], s=70, facecolor="none", edgecolor=style.COLOURS[1],
-                   linewidth=1.8, zorder=4)  # fmt: skip
-        style.name_panel(ax, feature)
-        # Rounded up, so that there are never more names than fit.
-        step = -(-len(part) // MOST_TICKS)
-        names = [shorten(period, 12) for period in part["period"].iloc[::step]]
-        write_ticks(ax, dict(zip(x[::step].tolist(), names, strict=True)))
 
 
 def _farthest(table) -> list:
@@ -462,8 +460,10 @@ class MaskingCurveDisplay(Drawn):
         """
         check_values(cls.__name__, {"kind": kind, "ax": ax}, cls._constraints)
         curves = curves if isinstance(curves, Mapping) else {"": curves}
-        frames = [curve.frame().assign(method=name) for name, curve in curves.items()]
-        table = pd.concat(frames, ignore_index=True)
+        table = pd.concat(
+            [curve.frame().assign(method=name) for name, curve in curves.items()],
+            ignore_index=True,
+        )
         table = table[table["kind"] == kind].reset_index(drop=True)
         return cls(table, kind, response).plot(ax)
 
@@ -593,18 +593,18 @@ class OverOutputsDisplay(Display):
             )
         rows = one_row(explanation, row)
         what = response_name(explanation)
-        if len(rows) == 1:
-            table = rows.to_frame("long")
-        else:
+        table = rows.to_frame("long")
+        if len(rows) > 1:
             table = (
-                rows.importance().reset_index().rename(columns={"importance": "value"})
+                rows.importance().rename(columns={"importance": "value"}).reset_index()
             )
             what = f"{what}, mean size"
         sizes = table["value"].abs().groupby(table["feature"], sort=False).max()
         largest = sizes.sort_values(ascending=False, kind="stable").index[:max_features]
         table = table.astype({"output": float}).sort_values("output", kind="stable")
         table = table.set_index("feature").loc[
-            largest, ["output", "value", "standard_error"]
+            largest,
+            ["output", "value", "standard_error"],
         ]
         return cls(table.reset_index(), what).plot(ax)
 

@@ -147,10 +147,8 @@ class DependenceDisplay(ByFeature, Display):
             For an invalid feature, partner, kind, output, max_features or ax, or an
             explanation without interactions.
         """
-        if features is not None:
-            features = (
-                list(features) if isinstance(features, list | tuple) else [features]
-            )
+        if features is not None and not isinstance(features, list | tuple):
+            features = [features]
         names = explanation.feature_names.tolist()
         check_features(cls.__name__, "features", features or [], names)
         check_features(
@@ -186,11 +184,8 @@ class DependenceDisplay(ByFeature, Display):
                 numbers = chosen.values[:, column], errors_of(chosen)[:, column]
                 if kind == "interaction":
                     pairs = chosen.interactions
-                    partner_column = names.index(partner_name)
-                    numbers = (
-                        pairs.values[:, column, partner_column],
-                        errors_of(pairs)[:, column, partner_column],
-                    )
+                    cells = slice(None), column, names.index(partner_name)
+                    numbers = pairs.values[cells], errors_of(pairs)[cells]
                 table, ticks[feature], legends[feature] = _points(
                     chosen,
                     column,
@@ -218,7 +213,7 @@ class DependenceDisplay(ByFeature, Display):
         parts = list(self.table.groupby("feature", sort=False))
         for panel, (feature, part) in zip(axes, parts, strict=True):
             self._panel(panel, feature, part)
-        if len(parts) == 1 and self._title is None:
+        if len(parts) == 1 and not self._title:
             _histogram(axes[0], parts[0][1]["x"], list(self.ticks[parts[0][0]]))
         style.label_y(axes[0], f"{self.kind} ({self._said})")
 
@@ -229,7 +224,6 @@ class DependenceDisplay(ByFeature, Display):
         half = HALF_WIDTH * part["standard_error"].to_numpy()
         ax.axhline(0, color=style.ink(ax), linewidth=0.6, alpha=0.5)
         # The intervals have the colour of text, since points have all others.
-        opacity = faintness(len(part))
         # Exact values have no interval, and thousands of empty lines would slow the
         # drawing.
         uncertain = half > 0
@@ -239,14 +233,13 @@ class DependenceDisplay(ByFeature, Display):
             (value + half)[uncertain],
             color=style.ink(ax),
             linewidth=1.0,
-            alpha=opacity,
+            alpha=faintness(len(part)),
             zorder=2,
         )
         size = dot_size(len(part))
         partner = part["partner"].iloc[0]
         level = part["level"].to_numpy()
-        groups = self.legends[feature]
-        if groups:
+        if groups := self.legends[feature]:
             # Points without a category stay grey below the coloured ones, instead of
             # disappearing.
             ax.scatter(x, value, s=size, c=style.NEUTRAL, linewidth=0, zorder=3)
@@ -274,21 +267,20 @@ class DependenceDisplay(ByFeature, Display):
         elif partner is None:
             ax.scatter(x, value, s=size, c=style.COLOURS[0], linewidth=0, zorder=3)
         else:
-            points = ax.scatter(
-                x,
-                value,
-                s=size,
-                lw=0,
-                zorder=3,
-                plotnonfinite=True,
-                c=level,
-                cmap=style.level_colours(),
-                vmin=0,
-                vmax=1,
-            )
             style.colour_bar(
                 ax,
-                points,
+                ax.scatter(
+                    x,
+                    value,
+                    s=size,
+                    lw=0,
+                    zorder=3,
+                    plotnonfinite=True,
+                    c=level,
+                    cmap=style.level_colours(),
+                    vmin=0,
+                    vmax=1,
+                ),
                 f"colour: {shorten(partner, BAR_LETTERS)}",
                 ends=_ends(part["partner_data"]),
                 above=True,

@@ -2,8 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
+import numpy as np
 import pandas as pd
 
 from skshapley._records._summary import kind_of_outputs, overall_sizes
@@ -50,12 +52,8 @@ class Drawn(Hinting, ABC):
     figure_ : matplotlib Figure
     """
 
-    ax_: "Axes"
-    axes_: "list[Axes]"
-    figure_: "Figure"
-
-    response: str
     table: pd.DataFrame
+    response = "response"
     _instead = INSTEAD
     # Valid parameters, whatever is drawn
     _constraints: ClassVar[Mapping[str, Constraint]] = CONSTRAINTS
@@ -63,7 +61,7 @@ class Drawn(Hinting, ABC):
     # The axis of the response, "x" or "y", which small multiples share
     _scale: str | None = None
     # The end of the response's name in the title of one of several displays
-    _title: str | None = None
+    _title = ""
     # The lowest and highest colour of several displays
     _limits: tuple[float, float] | None = None
 
@@ -119,12 +117,11 @@ class Drawn(Hinting, ABC):
 
     def __repr__(self) -> str:
         frame = self.frame()
-        response = getattr(self, "response", "response")
         features = counted(
             pd.Series(frame.get("feature", frame.index)).nunique(),
             "feature",
         )
-        subject = "" if response == "response" else f" of the {response}"
+        subject = "" if self.response == "response" else f" of the {self.response}"
         hint = ".figure_ is the picture, .frame() its data"
         return f"<{type(self).__name__}: {features}{subject}; {hint}>"
 
@@ -135,11 +132,7 @@ class Drawn(Hinting, ABC):
     @property
     def _said(self) -> str:
         """Return the name of the response for a label, without the output in the title."""
-        return (
-            self.response
-            if self._title is None
-            else self.response.removesuffix(self._title)
-        )
+        return self.response.removesuffix(self._title)
 
     def _panels(self, axes) -> "list[Axes]":
         """Return the given axes, as a list, or new ones."""
@@ -173,7 +166,11 @@ class ByRow(Drawn):
 
     def _size(self, alone) -> tuple[float, float]:
         n_rows = self._row_height * len(self._row_names())
-        return style.WIDTH, style.height_of_rows(n_rows)
+        # Up to 25 rows have the full height, from 100 rows on the least; figures stay
+        # printable.
+        shrink = np.clip((n_rows - 25) / 75, 0, 1)
+        row = style.ROW_HEIGHT + shrink * (style.LEAST_ROW_HEIGHT - style.ROW_HEIGHT)
+        return style.WIDTH, 1.1 + n_rows * row
 
     def _panels(self, axes) -> "list[Axes]":
         """Return the given axes, or new ones, with the names of the rows beside them."""
@@ -211,15 +208,7 @@ class Display(Drawn):
 
     @classmethod
     def _of_outputs(
-        cls,
-        explanation,
-        make,
-        *,
-        output,
-        ax,
-        row=None,
-        needs_row=False,
-        **given,
+        cls, explanation, make, *, output, ax, row=None, needs_row=False, **given,
     ) -> "Self | SmallMultiples":
         """Check the arguments, and draw the display of each output, for one row or all.
 
@@ -247,9 +236,8 @@ class Display(Drawn):
             **given,
         )
         rows = one_row(explanation, row)
-        drawn = rows if output is None else rows.output(output)
         # One order of the features for all outputs
-        sizes = overall_sizes(drawn)
+        sizes = overall_sizes(one_output(rows, output))
         return by_output(
             rows,
             output,
@@ -259,12 +247,7 @@ class Display(Drawn):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator,
-        X,
-        *,
-        background=None,
-        **kwargs,
+        cls, estimator, X, *, background=None, **kwargs,
     ) -> "Self | SmallMultiples":
         """Explain rows and draw their explanation.
 
@@ -300,6 +283,7 @@ class Display(Drawn):
         return cls.from_explanation(explainer.explain(X), **kwargs)
 
 
+@dataclass(eq=False, repr=False)
 class SmallMultiples(Drawn):
     """Displays of several outputs below each other, on one scale of axes and colours.
 
@@ -340,10 +324,9 @@ class SmallMultiples(Drawn):
            1      x1    0.0
     """
 
-    def __init__(self, displays, note="", kind="") -> None:
-        self.displays = displays
-        self.note = note
-        self.kind = kind
+    displays: dict[Any, Any]
+    note: str = ""
+    kind: str = ""
 
     @property
     def _first(self) -> Drawn:
@@ -369,9 +352,6 @@ class SmallMultiples(Drawn):
             names=["output"],
         )
 
-    def _row_names(self, letters=MAX_NAME) -> list[str]:
-        return self._first._row_names(letters)
-
     def _size(self, alone) -> tuple[float, float]:
         sizes = [display._size(alone=False) for display in self.displays.values()]
         return max(width for width, _ in sizes), max(
@@ -380,14 +360,12 @@ class SmallMultiples(Drawn):
 
     def _panels(self, axes) -> "list[Axes]":
         n_axes = self._first._n_axes
-        owner = type(self._first).__name__
-        n_together = n_axes if n_axes > 1 else None
         panels = style.panels(
             axes,
             n_axes * len(self.displays),
-            owner,
+            type(self._first).__name__,
             self._size(False),
-            n_together,
+            n_axes,
         )
         if axes is None and self.note:
             panels[0].figure.suptitle(
@@ -417,9 +395,21 @@ class SmallMultiples(Drawn):
             display._limits = (min(ends), max(ends)) if ends else None
             display.plot(panels)
             # The displays can be drawn alone later.
-            display._title = None
+            display._title = ""
             display._limits = None
-            _entitle(panels[0], f"{self.kind}{name}")
+            # Nothing that the display has written there is replaced.
+            ax = panels[0]
+            legend = ax.get_legend()
+            title = shorten(f"{self.kind}{name}", style.letters_within(ax))
+            if legend is not None and not legend.get_title().get_text():
+                legend.set_title(title)
+            elif not ax.get_title() and not ax.get_title(loc="left"):
+                ax.set_title(
+                    title,
+                    loc="left",
+                    fontsize=style.tick_size(),
+                    parse_math=False,
+                )
 
 
 Made = TypeVar("Made", bound=Drawn)
@@ -458,18 +448,11 @@ def by_output(
     if (n := len(names)) > MOST_OUTPUTS:
         sizes = pd.Series(strength(explanation), pd.Index(names, dtype=object))
         # A stable sort keeps equal outputs in the order of the model.
-        order = sizes.sort_values(ascending=False, kind="stable")
-        names = order.index[:MOST_OUTPUTS].tolist()
+        names = (
+            sizes.sort_values(ascending=False, kind="stable")
+            .index[:MOST_OUTPUTS]
+            .tolist()
+        )
         note = f"the {len(names)} strongest of {n} outputs"
     displays = {name: make(name) for name in names}
     return SmallMultiples(displays, note, kind_of_outputs(explanation)).plot(ax)
-
-
-def _entitle(ax, name) -> None:
-    """Write the name of an output above its axes, unless something else is there."""
-    legend = ax.get_legend()
-    if legend is not None and not legend.get_title().get_text():
-        legend.set_title(shorten(name, style.letters_within(ax)))
-    elif not ax.get_title() and not ax.get_title(loc="left"):
-        name = shorten(name, style.letters_within(ax))
-        ax.set_title(name, loc="left", fontsize=style.tick_size(), parse_math=False)

@@ -1,5 +1,6 @@
 """Points with intervals: importances, and comparisons of explanations."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
 LEVEL = 0.95  # the confidence of all intervals in pictures
 
 
+@dataclass(eq=False, repr=False)
 class ImportanceDisplay(ByRow, Display):
     """Importances with intervals, ranks and selected features.
 
@@ -57,9 +59,8 @@ class ImportanceDisplay(ByRow, Display):
 
     _constraints = CONSTRAINTS | {"alpha": Number(above=0, below=1)}
 
-    def __init__(self, table, label="importance") -> None:
-        self.table = table
-        self.label = label
+    table: pd.DataFrame
+    label: str = "importance"
 
     @classmethod
     def from_explanation(
@@ -94,10 +95,11 @@ class ImportanceDisplay(ByRow, Display):
         """
 
         def make(shown, sizes) -> Any:
-            names = shown.feature_names[np.argsort(-sizes, kind="stable")]
             table = shown.importance(confidence=LEVEL)
             if output is None and explanation.output_names is not None:
-                table = table.loc[names]
+                table = table.loc[
+                    shown.feature_names[np.argsort(-sizes, kind="stable")]
+                ]
             label = f"mean |attribution| ({response_name(shown)}), with 95 % interval"
             return cls(_table(table, None)[:max_features], label)
 
@@ -179,10 +181,8 @@ class ImportanceDisplay(ByRow, Display):
         )
         table = selector.to_frame()
         half = HALF_WIDTH * table["standard_error"]
-        table = table.assign(
-            low=table["importance"] - half,
-            high=table["importance"] + half,
-        )
+        table["low"] = table["importance"] - half
+        table["high"] = table["importance"] + half
         table = _table(table, table["selected"])[:max_features]
         return cls(table, "gain out of fold, with 95 % interval").plot(ax)
 
@@ -225,6 +225,7 @@ def _table(importance, selected) -> pd.DataFrame:
 CLEAR = 0.05  # largest adjusted p-value of a difference that is not pale
 
 
+@dataclass(eq=False, repr=False)
 class DumbbellDisplay(ByRow):
     """Two explanations beside each other: a dumbbell for each feature.
 
@@ -269,10 +270,9 @@ class DumbbellDisplay(ByRow):
 
     _row_height = 1.2
 
-    def __init__(self, table, names, label="mean |attribution|") -> None:
-        self.table = table
-        self.names = names
-        self.label = label
+    table: pd.DataFrame
+    names: tuple[str, str]
+    label: str = "mean |attribution|"
 
     @classmethod
     def from_comparison(
@@ -319,7 +319,12 @@ class DumbbellDisplay(ByRow):
         label += ", with 95 % interval of the difference"
 
         def make(name) -> Any:
-            table = _differences(whole if name is None else whole.loc[name], comparison)
+            table = whole if name is None else whole.loc[name]
+            table = table[table.index.isin(comparison.feature_names)]
+            columns = ["difference", "low", "high", "p_adjusted"]
+            table = table[[*comparison.names, *columns]]
+            table = table.set_axis(["first", "second", *columns], axis=1)
+            table = table.rename_axis("feature").reset_index()
             return cls(table[:max_features], comparison.names, label)
 
         return by_output(
@@ -369,18 +374,7 @@ class DumbbellDisplay(ByRow):
         style.legend_above(ax, handles, self.names)
 
 
-def _differences(differences, comparison) -> pd.DataFrame:
-    """Return the dumbbells of one output."""
-    of_features = differences[differences.index.isin(comparison.feature_names)]
-    first, second = comparison.names
-    columns = ["difference", "low", "high", "p_adjusted"]
-    table = of_features[[first, second, *columns]].set_axis(
-        ["first", "second", *columns],
-        axis=1,
-    )
-    return table.rename_axis("feature").reset_index()
-
-
+@dataclass(eq=False, repr=False)
 class RefitComparisonDisplay(ByRow):
     """Differences of two models by feature, with the limits of retraining alone.
 
@@ -424,9 +418,8 @@ class RefitComparisonDisplay(ByRow):
     [True, True]
     """
 
-    def __init__(self, table, names) -> None:
-        self.table = table
-        self.names = names
+    table: pd.DataFrame
+    names: tuple[str, str]
 
     @classmethod
     def from_comparison(
@@ -484,11 +477,10 @@ class RefitComparisonDisplay(ByRow):
         rows = np.arange(len(self.table))
         difference = self.table["difference"].to_numpy()
         limit = self.table["limit"].to_numpy()
-        beyond = difference > limit
-        colours = np.where(beyond, style.COLOURS[1], style.NEUTRAL).tolist()
+        colours = np.where(difference > limit, style.COLOURS[1], style.NEUTRAL).tolist()
         ax.barh(rows, difference, height=0.6, color=colours, zorder=2)
-        ends = rows[:, None] + [-0.42, 0.42]
-        marks = ax.vlines(limit, *ends.T, color=style.ink(ax), linewidth=2, zorder=3)
+        ends = rows - 0.42, rows + 0.42
+        marks = ax.vlines(limit, *ends, color=style.ink(ax), linewidth=2, zorder=3)
         style.zero_line(ax)
         first, second = self.names
         style.label_x(ax, f"difference of {second!r} from {first!r}, root mean square")

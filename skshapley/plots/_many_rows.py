@@ -1,5 +1,6 @@
 """Many rows at once: points by feature, a matrix of colours, and paths to predictions."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -104,7 +105,13 @@ class BeeswarmDisplay(ByRow, Display):
 
         def make(shown, sizes) -> Any:
             folded = fold(shown, max_features, sizes)
-            return cls(_by_feature(folded), response_name(shown))
+            r, p = folded.values.shape
+            by_feature = np.arange(r * p).reshape(r, p).T.ravel()
+            table = points(folded).drop(columns="background_error")
+            table = table.iloc[by_feature].reset_index(drop=True)
+            in_levels = [levels(folded.data.iloc[:, player]) for player in range(p)]
+            table.insert(3, "level", np.concatenate(in_levels))
+            return cls(table, response_name(shown))
 
         return cls._of_outputs(
             explanation,
@@ -125,8 +132,9 @@ class BeeswarmDisplay(ByRow, Display):
             position of its feature from the top, plus or minus 0.4.
         """
         places = pd.factorize(self.table["feature"])[0]
-        value = self.table["value"].to_numpy()
-        return self.table.assign(y=places + swarm(value, places))
+        return self.table.assign(
+            y=places + swarm(self.table["value"].to_numpy(), places),
+        )
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         names = super()._row_names(letters - 2)
@@ -160,21 +168,7 @@ class BeeswarmDisplay(ByRow, Display):
             style.colour_bar(ax, key, "value of the feature", ends=["low", "high"])
 
 
-def _by_feature(shown) -> pd.DataFrame:
-    """Return the table of all points, feature by feature, with the level of each value."""
-    r, p = shown.values.shape
-    order = np.arange(r * p).reshape(r, p).T.ravel()
-    table = (
-        points(shown)
-        .drop(columns="background_error")
-        .iloc[order]
-        .reset_index(drop=True)
-    )
-    feature_levels = [levels(shown.data.iloc[:, player]) for player in range(p)]
-    table.insert(3, "level", np.concatenate(feature_levels))
-    return table
-
-
+@dataclass(eq=False, repr=False)
 class MatrixDisplay(ByRow, Display):
     """All attributions as a matrix of colours, with features as lines and rows as columns.
 
@@ -217,17 +211,10 @@ class MatrixDisplay(ByRow, Display):
     _scale = None
     _row_height = 1.3
 
-    def __init__(
-        self,
-        values,
-        standard_errors,
-        predictions,
-        response="response",
-    ) -> None:
-        self.values = values
-        self.standard_errors = standard_errors
-        self.predictions = predictions
-        self.response = response
+    values: pd.DataFrame
+    standard_errors: pd.DataFrame
+    predictions: pd.Series
+    response: str = "response"
 
     @classmethod
     def from_explanation(
@@ -268,11 +255,7 @@ class MatrixDisplay(ByRow, Display):
             folded = fold(folded, max_features, sizes)
             columns = folded.index[order]
             values = pd.DataFrame(folded.values[order].T, folded.feature_names, columns)
-            errors = pd.DataFrame(
-                errors_of(folded)[order].T,
-                folded.feature_names,
-                columns,
-            )
+            errors = pd.DataFrame(errors_of(folded)[order].T, values.index, columns)
             predictions = pd.Series(folded.predictions[order], columns)
             return cls(values, errors, predictions, response_name(folded))
 
@@ -338,8 +321,12 @@ class MatrixDisplay(ByRow, Display):
         top.spines[["top", "right", "bottom"]].set_visible(False)
         ax.set_xlim(-0.5, r - 0.5)
         side = ax.inset_axes([1.01, 0, 0.12, 1], sharey=ax)
-        sizes = np.abs(values).mean(axis=1)
-        side.barh(range(p), sizes, height=0.7, color=style.COLOURS[0])
+        side.barh(
+            range(p),
+            np.abs(values).mean(axis=1),
+            height=0.7,
+            color=style.COLOURS[0],
+        )
         side.axis("off")
 
 
@@ -469,8 +456,7 @@ class DecisionDisplay(ByRow, Display):
         p = self.table["feature"].nunique()
         values = self.table["value"].to_numpy().reshape(-1, p)
         base = self.table["base_value"].to_numpy().reshape(-1, p)[:, :1]
-        upwards = np.cumsum(np.hstack([base, values[:, ::-1]]), axis=1)
-        return upwards[:, ::-1]
+        return np.cumsum(np.hstack([base, values[:, ::-1]]), axis=1)[:, ::-1]
 
     def _colour_limits(self) -> tuple[float, float]:
         return ends_of(self._paths()[:, 0])
@@ -482,26 +468,24 @@ class DecisionDisplay(ByRow, Display):
         # A step of a feature lies across its row, from its lower to its upper edge.
         heights = np.arange(paths.shape[1]) - 0.5
         segments = [np.column_stack([path, heights]) for path in paths]
-        limits = self._limits or self._colour_limits()
         # Sixty opaque lines' worth of ink, whatever the number of rows.
         alpha = float(np.clip(60 / len(paths), 0.3, 0.95))
-        colours = style.level_colours()
-        lines = LineCollection(segments, linewidths=1.2, alpha=alpha, cmap=colours)
-        lines.set_clim(*limits)
+        cmap = style.level_colours()
+        lines = LineCollection(segments, linewidths=1.2, alpha=alpha, cmap=cmap)
+        lines.set_clim(*(self._limits or self._colour_limits()))
         lines.set_array(paths[:, 0])
         ax.add_collection(lines)
         ends = paths[:, :-1]
         half = HALF_WIDTH * self.table["standard_error"].to_numpy()
         at_heights = np.broadcast_to(heights[:-1], ends.shape)
         of_rows = np.repeat(lines.to_rgba(paths[:, 0]), ends.shape[1], axis=0)
-        opacity = faintness(len(paths))
         style.point_intervals(
             ax,
             ends.ravel(),
             at_heights.ravel(),
             half,
             of_rows,
-            opacity,
+            faintness(len(paths)),
             width=3.0,
         )
         lines.set_alpha(None)
@@ -513,6 +497,5 @@ class DecisionDisplay(ByRow, Display):
         base = self.table["base_value"].mean()
         ax.axvline(base, color=style.ink(ax), lw=0.8, alpha=0.6, zorder=1)
         ax.autoscale_view(scaley=False)
-        ends_of_paths = "from base value (bottom) to prediction (top)"
-        note = style.interval_note(self.table)
-        style.label_x(ax, f"{self._said}, {ends_of_paths}{note}")
+        text = f"{self._said}, from base value (bottom) to prediction (top)"
+        style.label_x(ax, f"{text}{style.interval_note(self.table)}")

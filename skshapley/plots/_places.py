@@ -226,8 +226,7 @@ def swarm(x, rows) -> NDArray[np.float64]:
     place = pile.cumcount().to_numpy()
     # 0, 1, -1, 2, -2, ...: symmetric for odd piles, half a step lower for even ones.
     offset = np.where(place % 2, place + 1, -place) / 2
-    even = pile.transform("size").to_numpy() % 2 == 0
-    offset = offset - np.where(even, 0.5, 0.0)
+    offset = offset - np.where(pile.transform("size").to_numpy() % 2 == 0, 0.5, 0.0)
     highest = pd.Series(np.abs(offset)).groupby(rows).transform("max").to_numpy()
     # The highest pile fills the row, and lower piles keep its step, so heights compare.
     return offset * np.minimum(STEP, REACH / np.maximum(highest, 1.0))

@@ -103,13 +103,9 @@ class SentenceDisplay(Display):
                 .drop(columns="feature")
                 .rename(columns={"data": "token"})
             )
-            table = table.iloc[_in_order(table["token"].tolist())].reset_index(
-                drop=True
-            )
-            return cls(
-                table.assign(token=table["token"].map(str)),
-                response_name(shown),
-            )
+            table = table.iloc[_in_order(table["token"].tolist())]
+            table = table.assign(token=table["token"].map(str)).reset_index(drop=True)
+            return cls(table, response_name(shown))
 
         return cls._of_outputs(
             explanation,
@@ -139,8 +135,7 @@ class SentenceDisplay(Display):
             f'<p style="white-space:pre-wrap;line-height:{LINE}">{"".join(spans)}</p>'
         )
 
-    def _repr_html_(self) -> str:
-        return self.html()
+    _repr_html_ = html
 
     def _colours(self) -> list[str]:
         """Return the colour of each token, as "#rrggbb"."""

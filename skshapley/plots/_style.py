@@ -27,9 +27,6 @@ NEUTRAL = "#8C8C8C"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 ROW_HEIGHT, LEAST_ROW_HEIGHT = 0.38, 0.15  # inches
-# Font sizes relative to tick labels: 10 points are 14 pixels, the size of a notebook's
-# text, if the figure is not wider than its cell.
-NAME, TICK = 1.0, 0.9
 WIDTH = 8.0
 PANEL = (4.0, 3.0)
 LARGE_PANEL = (8.0, 5.2)  # size of a single panel, in inches
@@ -49,8 +46,10 @@ def level_colours() -> Any:
     """Return the colour map from low to high values, visible on white and on black."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    ends = ["#2468B4", "#7B52B9", "#CC4478", "#F0872C"]
-    return LinearSegmentedColormap.from_list("levels", ends).with_extremes(bad=NEUTRAL)
+    return LinearSegmentedColormap.from_list(
+        "levels",
+        ["#2468B4", "#7B52B9", "#CC4478", "#F0872C"],
+    ).with_extremes(bad=NEUTRAL)
 
 
 def signed_colours() -> Any:
@@ -68,34 +67,27 @@ def colour_of(values) -> list[str]:
     return [NEGATIVE if value < 0 else POSITIVE for value in np.asarray(values)]
 
 
-def height_of_rows(n_rows) -> float:
-    """Return the height of axes with `n_rows` rows, in inches."""
-    # Up to 25 rows have the full height, from 100 rows on the least; figures stay
-    # printable.
-    shrink = np.clip((n_rows - 25) / 75, 0, 1)
-    return 1.1 + n_rows * (ROW_HEIGHT + shrink * (LEAST_ROW_HEIGHT - ROW_HEIGHT))
-
-
-def panels(axes, n, owner, size, n_together=None) -> list[Any]:
+def panels(axes, n, owner, size, n_together=1) -> list[Any]:
     """Return the n given axes, or new ones of a given size in inches.
 
-    A figure is as wide as a notebook's cell. Each `n_together` panels begin a new line.
+    A figure is as wide as a notebook's cell. Each `n_together` panels begin a new line,
+    if they are several.
     """
     plt = needed("matplotlib.pyplot", owner, "plot")
     check_values(owner, {"ax": axes}, {"ax": AXES})
     if axes is None:
-        n_together = n_together or n
+        n_together = n_together if n_together > 1 else n
         n_columns = min(n_together, max(int(WIDTH / size[0]), 1))
-        lines = -(-n_together // n_columns)
-        n_rows = lines * (n // n_together)
+        n_rows = (-(-n_together // n_columns)) * (n // n_together)
         whole = size[0] * n_columns, size[1] * n_rows
         figure = plt.figure(figsize=whole, layout="constrained")
-        grid = figure.add_gridspec(n_rows, n_columns)
-        axes = []
-        for panel in range(n):
-            group, place = divmod(panel, n_together)
-            row = group * lines + place // n_columns
-            axes.append(figure.add_subplot(grid[row, place % n_columns]))
+        groups = figure.subplots(n_rows, n_columns, squeeze=False).reshape(
+            n // n_together,
+            -1,
+        )
+        for surplus in groups[:, n_together:].flat:
+            surplus.remove()
+        axes = groups[:, :n_together]
     axes = list(np.ravel(np.asarray(axes, dtype=object)))
     for ax in axes:
         ax.tick_params(labelsize=tick_size())
@@ -222,16 +214,15 @@ def legend(ax, handles, names, letters=MAX_NAME, **where) -> None:
 def legend_above(ax, handles, names) -> None:
     """Write a legend above settled axes: in one line, or in one column if too wide."""
     letters = letters_within(ax, 50)
-    letter = LETTER * tick_size()
+    widths = [LETTER * tick_size() * min(len(str(name)), letters) for name in names]
     # 50 points for the handle and the space of each entry.
-    line = sum(min(len(str(name)), letters) * letter + 50 for name in names)
-    n_columns = len(names) if line <= width_in_points(ax) else 1
+    in_one_line = sum(widths) + 50 * len(names) <= width_in_points(ax)
     legend(
         ax,
         handles,
         names,
         letters,
-        ncols=n_columns,
+        ncols=len(names) if in_one_line else 1,
         loc="lower left",
         bbox_to_anchor=(0, 1),
         alignment="left",
@@ -278,19 +269,21 @@ def row_in_points(ax, n_rows) -> float:
     return ax.get_window_extent().height * 72 / ax.figure.dpi / n_rows
 
 
-def type_size(factor=NAME) -> float:
-    """Return a font size in points, relative to the tick labels of the current style."""
+def type_size() -> float:
+    """Return the font size of names and labels in points, that of tick labels by the style.
+
+    10 points are 14 pixels, the size of a notebook's text, if the figure is not wider
+    than its cell.
+    """
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
 
-    return (
-        factor * FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
-    )
+    return FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
 
 
 def tick_size() -> float:
     """Return the font size of ticks, legends and titles, in points."""
-    return type_size(TICK)
+    return 0.9 * type_size()
 
 
 def signed_cells(ax, values, limit, alpha, **how) -> Any:
@@ -360,15 +353,11 @@ def error_bars(ax, x, y, half, **line) -> None:
 def point_intervals(ax, x, y, half, colours, alpha, width=1.5) -> None:
     """Draw horizontal intervals in the colours of their points; 0 and NaN have none."""
     positive = half > 0
-    x = x[positive]
-    y = y[positive]
-    half = half[positive]
-    colours = colours[positive]
     ax.hlines(
-        y,
-        x - half,
-        x + half,
-        colors=colours,
+        y[positive],
+        (x - half)[positive],
+        (x + half)[positive],
+        colors=colours[positive],
         alpha=alpha,
         linewidth=width,
         zorder=2,
@@ -377,9 +366,6 @@ def point_intervals(ax, x, y, half, colours, alpha, width=1.5) -> None:
 
 def interval_bars(ax, x, low, high, y) -> None:
     """Draw intervals of points; an infinite end is an arrow at the farthest point or finite end."""
-    low = np.asarray(low)
-    high = np.asarray(high)
-    y = np.asarray(y)
     # 0 is shown in any case, since the question is which side an interval is on.
     finite = [*x, *low[np.isfinite(low)], *high[np.isfinite(high)], 0.0]
     clipped = [np.clip(end, min(finite), max(finite)) for end in (low, high)]
@@ -389,7 +375,7 @@ def interval_bars(ax, x, low, high, y) -> None:
             ax.scatter(drawn[far], y[far], s=20, color=ink(ax), marker=arrow, zorder=4)
 
 
-def write_inside(ax, start, rows, texts, lengths) -> list[bool]:
+def write_inside(ax, start, rows, texts, lengths) -> np.ndarray:
     """Write numbers in the middle of the bars that are wide enough, and say which are.
 
     Call it after `name_rows`, and before margins make the bars narrower.
@@ -405,24 +391,22 @@ def write_inside(ax, start, rows, texts, lengths) -> list[bool]:
     size = min(font_size(ax, len(rows) + 2), tick_size())
     # Margins for the numbers outside take a part of the width.
     points = (1 - MOST_ROOM) * width_in_points(ax) / (high - low)
-    inside = []
-    for first, row, text, length in zip(start, rows, texts, lengths, strict=True):
-        fits = abs(length) * points > DIGIT * size * len(text) + POINT
-        inside.append(bool(fits))
-        if fits:
-            # Black is legible on both colours of bars.
-            ax.text(
-                first + length / 2,
-                row,
-                text,
-                ha="center",
-                va="center",
-                zorder=5,
-                fontsize=size,
-                color="black",
-                parse_math=False,
-            )
-    return inside
+    letters = np.array([len(text) for text in texts])
+    fits = np.abs(lengths) * points > DIGIT * size * letters + POINT
+    for place in np.flatnonzero(fits):
+        # Black is legible on both colours of bars.
+        ax.text(
+            start[place] + lengths[place] / 2,
+            rows[place],
+            texts[place],
+            ha="center",
+            va="center",
+            zorder=5,
+            fontsize=size,
+            color="black",
+            parse_math=False,
+        )
+    return fits
 
 
 def write_numbers(ax, x, y, texts, sides, n_rows, *, both=True) -> None:
