@@ -772,12 +772,11 @@ def absolute_information(joint, first, second, given=()) -> float:
         return joint.sum(axis=tuple(set(range(joint.ndim)) - set(axes)), keepdims=True)
 
     together = over([*first, *second, *given])
-    separate = over([*first, *given]) * over([*second, *given])
     # By convention 0 log 0 = 0: combinations that never occur add nothing.
     positive = together > 0
     ratio = np.divide(
         together * over(given),
-        separate,
+        over([*first, *given]) * over([*second, *given]),
         out=np.ones(together.shape),
         where=positive,
     )

@@ -113,7 +113,14 @@ def conditional_error(
         {"n_coalitions": Count()},
     )
     check_is_fitted(explainer, "reward_")
-    by_name = _named(rewards)
+    by_name = dict(rewards) if isinstance(rewards, Mapping) else {}
+    if isinstance(rewards, list | tuple):
+        by_name = {label(reward): reward for reward in rewards}
+    if not by_name or len(by_name) < len(rewards):
+        raise ValueError(
+            "conditional_error takes rewards as a list of different names or rewards, "
+            f"or as a dict of them; got {rewards!r}.",
+        )
     p = explainer.players_.n_players
     if p == 1:
         raise ValueError(
@@ -151,19 +158,6 @@ def conditional_error(
             "difference_error": differences.sem(),
         }
     ).rename_axis("reward")
-
-
-def _named(rewards) -> dict:
-    """Return the rewards by name, or raise ValueError."""
-    by_name = dict(rewards) if isinstance(rewards, Mapping) else {}
-    if isinstance(rewards, list | tuple):
-        by_name = {label(reward): reward for reward in rewards}
-    if not by_name or len(by_name) < len(rewards):
-        raise ValueError(
-            "conditional_error takes rewards as a list of different names or rewards, "
-            f"or as a dict of them; got {rewards!r}."
-        )
-    return by_name
 
 
 def _squares(variant, X, coalitions, n_jobs) -> tuple[np.ndarray, float]:
@@ -318,10 +312,14 @@ class MaskingCurve:
             change = pd.DataFrame(getattr(self, kind))
             mean = change.mean()
             half = HALF_WIDTH * change.sem()
-            columns = {"mean": mean, "low": mean - half, "high": mean + half}
-            parts.append(
-                pd.DataFrame({"kind": kind, "fraction": self.fractions, **columns})
-            )
+            columns = {
+                "kind": kind,
+                "fraction": self.fractions,
+                "mean": mean,
+                "low": mean - half,
+                "high": mean + half,
+            }
+            parts.append(pd.DataFrame(columns))
         return pd.concat(parts, ignore_index=True)
 
     def area(self) -> pd.Series:
@@ -453,8 +451,11 @@ def _changes(game: Game, values, fractions, n_jobs=None) -> NDArray[np.float64]:
         )
     rows = np.arange(game.n_rows)
     coalitions = np.stack([_coalitions(v, fractions) for v in values])
-    repeated = np.repeat(rows, coalitions.shape[1])
-    requests = Requests(repeated, coalitions.reshape(-1, game.n_players), None)
+    requests = Requests(
+        np.repeat(rows, coalitions.shape[1]),
+        coalitions.reshape(-1, game.n_players),
+        None,
+    )
     with Evaluator(game, n_jobs) as evaluator:
         worth = evaluator(requests).reshape(game.n_rows, 2, -1)
     return worth - game.full(rows)[:, None]

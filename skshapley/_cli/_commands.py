@@ -311,7 +311,17 @@ def run_plot(arguments: Namespace) -> int:
     """Draw a folder of explanations into a file."""
     mpl = needed("matplotlib", "skshapley plot")
     _check_out(arguments)
-    options = _options(arguments)
+    options = {
+        name: getattr(arguments, name)
+        for name in ("row", "output", "features", "max_features")
+        if getattr(arguments, name) is not None
+    }
+    accepted = inspect.signature(getattr(PlotAccessor, arguments.kind)).parameters
+    for name in options:
+        if name not in accepted:
+            raise UsageError(
+                f"--kind {arguments.kind} takes no --{name.replace('_', '-')}.",
+            )
     dataset = _opened(arguments)
     row = options.get("row")
     if row is None and arguments.kind == "waterfall" and len(dataset) != 1:
@@ -337,22 +347,6 @@ def run_plot(arguments: Namespace) -> int:
         arguments,
         lambda file: figure.savefig(file, format=kind, dpi=DPI, bbox_inches="tight"),
     )
-
-
-def _options(arguments: Namespace) -> dict[str, Any]:
-    """Return the given options, if the display takes them."""
-    accepted = inspect.signature(getattr(PlotAccessor, arguments.kind)).parameters
-    options = {
-        name: getattr(arguments, name)
-        for name in ("row", "output", "features", "max_features")
-        if getattr(arguments, name) is not None
-    }
-    for name in options:
-        if name not in accepted:
-            raise UsageError(
-                f"--kind {arguments.kind} takes no --{name.replace('_', '-')}."
-            )
-    return options
 
 
 def _label(explanation: Explanation, text: str) -> object:

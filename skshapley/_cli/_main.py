@@ -94,11 +94,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=skshapley.__version__)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, (summary, arguments, command) in COMMANDS.items():
-        description = f"{summary[0].upper()}{summary[1:]}."
         subparser = commands.add_parser(
             name,
             help=summary,
-            description=description,
+            description=f"{summary[0].upper()}{summary[1:]}.",
             **_manual(name),
         )
         for argument, options in arguments.items():

@@ -75,10 +75,14 @@ class Means:
         if freedom <= 0:
             m = len(values)
             return cls(values, np.full((m, m), np.nan), 1.0, np.zeros(m), below, above)
-        third = (centred**3).sum(axis=0)
-        covariance = centred.T @ centred / freedom
-        n = 1 / float(weights @ weights)
-        return cls(values, covariance, n, third, below, above)
+        return cls(
+            values,
+            centred.T @ centred / freedom,
+            1 / float(weights @ weights),
+            (centred**3).sum(axis=0),
+            below,
+            above,
+        )
 
     @classmethod
     def of_batches(cls, batches: Iterable[np.ndarray]) -> Self:
@@ -105,9 +109,7 @@ class Means:
             covariance = (squares - np.outer(first, first)) / (n - 1)
         values = origin + first
         third /= max(n, 1) ** 2
-        below = values - least
-        above = most - values
-        return cls(values, covariance, float(n), third, below, above)
+        return cls(values, covariance, float(n), third, values - least, most - values)
 
     def minus(self, other: "Means") -> "Means":
         """Return the differences to means over other rows, with Welch's degrees of freedom.
@@ -133,10 +135,14 @@ class Means:
 
     def part(self, which: np.ndarray | slice) -> "Means":
         """Return some of the means."""
-        covariance = self.covariance[which][:, which]
-        vectors = self.third, self.below, self.above
-        parts = [vector[which] for vector in vectors]
-        return Means(self.values[which], covariance, self.n, *parts)
+        return Means(
+            self.values[which],
+            self.covariance[which][:, which],
+            self.n,
+            self.third[which],
+            self.below[which],
+            self.above[which],
+        )
 
     @property
     def errors(self) -> np.ndarray:

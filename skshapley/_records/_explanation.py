@@ -214,8 +214,9 @@ class Explanation(Hinting, Record):
         """
         if self.refit_values is None:
             return None
-        ranks = size_ranks(self.values)[:, :, None]
-        return (size_ranks(self.refit_values) == ranks).mean(axis=2)
+        return (
+            size_ranks(self.refit_values) == size_ranks(self.values)[:, :, None]
+        ).mean(axis=2)
 
     def __iter__(self) -> Iterator["Explanation"]:
         """Yield each row as an Explanation of shape ``(1, p)``."""
@@ -319,10 +320,13 @@ class Explanation(Hinting, Record):
             squares = (self.standard_errors**2).sum(axis=0, keepdims=True)
             parts["standard_errors"] = np.sqrt(squares) / len(self)
         # A mean row has no data: the mean of a feature is no row that was explained.
-        nothing = np.full((1, len(self.feature_names)), None, dtype=object)
         return replace(
             self,
-            data=pd.DataFrame(nothing, ["mean"], self.data.columns),
+            data=pd.DataFrame(
+                np.full((1, len(self.feature_names)), None, dtype=object),
+                ["mean"],
+                self.data.columns,
+            ),
             n_evaluations=self.n_evaluations.sum(keepdims=True),
             n_model_rows=self.n_model_rows.sum(keepdims=True),
             converged=np.array([self.converged.all()]),
@@ -405,9 +409,11 @@ class Explanation(Hinting, Record):
             columns = self.feature_names if outputs is None else table_index(self)
             frame = pd.DataFrame(flat(self.values), index=self.index, columns=columns)
         else:
-            k = 1 if outputs is None else len(outputs)
             numbers = {
-                "data": np.tile(self.data.to_numpy(dtype=object), (1, k)),
+                "data": np.tile(
+                    self.data.to_numpy(dtype=object),
+                    (1, 1 if outputs is None else len(outputs)),
+                ),
                 "value": flat(self.values),
                 "standard_error": flat_errors(self),
                 "background_error": flat_errors(self, "background_errors"),

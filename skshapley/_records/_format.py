@@ -47,9 +47,11 @@ class Dimensions:
         """Return the sizes of an explanation."""
         outputs = explanation.output_names
         refits = explanation.refit_values
-        lengths = {} if refits is None else {"refit": refits.shape[2]}
-        k = 1 if outputs is None else len(outputs)
-        return cls(list(explanation.feature_names), k, lengths)
+        return cls(
+            players=list(explanation.feature_names),
+            k=1 if outputs is None else len(outputs),
+            lengths={} if refits is None else {"refit": refits.shape[2]},
+        )
 
 
 AXES = "rplk"  # rows, players, the numbers of an element, outputs
@@ -116,8 +118,10 @@ class Column:
         """Return the numbers along all axes, ``(r, columns, length, k)``."""
         k = size.k if "k" in self.axes else 1
         shape = len(explanation), len(self.names(size)), self.length(size)
-        numbers = self.numbers(explanation).reshape(*shape, k)
-        return np.broadcast_to(numbers, (*shape, size.k))
+        return np.broadcast_to(
+            self.numbers(explanation).reshape(*shape, k),
+            (*shape, size.k),
+        )
 
     def write(self, explanation: Record, size: Dimensions) -> Iterator[Any]:
         """Yield the columns, with a line for each row and output."""
@@ -131,8 +135,12 @@ class Column:
     def read(self, table: "pa.Table", size: Dimensions) -> np.ndarray:
         """Return the numbers along the axes of the column."""
         columns = [numbers_of(table[name]) for name in self.names(size)]
-        r = len(table) // size.k
-        lines = np.array(columns).reshape(len(columns), r, size.k, self.length(size))
+        lines = np.array(columns).reshape(
+            len(columns),
+            len(table) // size.k,
+            size.k,
+            self.length(size),
+        )
         cube = np.transpose(lines, (1, 0, 3, 2))
         return cube[tuple(slice(None) if axis in self.axes else 0 for axis in AXES)]
 
@@ -143,8 +151,10 @@ def lists_of(lines: np.ndarray, nulls: bool) -> Any:
 
     m = lines.shape[1]
     kind = pa.list_(pa.field("element", pa.float64()), m)
-    numbers = pa.array(lines.ravel(), from_pandas=nulls)
-    return pa.FixedSizeListArray.from_arrays(numbers, m).cast(kind)
+    return pa.FixedSizeListArray.from_arrays(
+        pa.array(lines.ravel(), from_pandas=nulls),
+        m,
+    ).cast(kind)
 
 
 def numbers_of(column: Any) -> np.ndarray:
@@ -197,8 +207,10 @@ def tokens_of(explanation: Record) -> list[list[int]] | None:
     data = explanation.data
     numbers = [getattr(explanation, column.attribute) for column in OF_TOKENS]
     is_table = any(kind.kind != "O" for kind in data.dtypes)
-    lists = explanation.interactions, explanation.refit_values
-    if is_table or any(part is not None for part in lists):
+    if is_table or any(
+        part is not None
+        for part in (explanation.interactions, explanation.refit_values)
+    ):
         return None
     cells = data.to_numpy(dtype=object)
     is_token = np.frompyfunc(lambda cell: isinstance(cell, Piece), 1, 1)(cells).astype(
@@ -246,8 +258,13 @@ def token_columns(
             for o in range(k)
         ]
     for name, kind in TOKENS.items():
-        element = pa.field("element", pa.type_for_alias(kind))
-        yield name, pa.array(lists[name], pa.list_(element))
+        yield (
+            name,
+            pa.array(
+                lists[name],
+                pa.list_(pa.field("element", pa.type_for_alias(kind))),
+            ),
+        )
 
 
 def read_tokens(
@@ -335,8 +352,11 @@ class Header:
     def size(self) -> Dimensions:
         """The sizes that determine the columns."""
         k = 1 if self.outputs is None else len(self.outputs["names"])
-        players = [decoded(name) for name in self.features["names"]]
-        return Dimensions(players, k, self.added)
+        return Dimensions(
+            [decoded(name) for name in self.features["names"]],
+            k,
+            self.added,
+        )
 
     def present(self, columns: Iterable[Column]) -> list[Column]:
         """Return the columns of numbers that are in the file."""

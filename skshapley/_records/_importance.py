@@ -213,13 +213,10 @@ def inferences(
         index=table_index(explanation),
     )
     p = len(explanation.feature_names)
-    places = []
-    for start in range(0, len(table), p):
-        of_output = slice(start, start + p)
-        places.append(
-            np.stack(ranks(means.part(of_output), confidence, simultaneous), axis=1)
-        )
-    table[["rank", "best_rank", "worst_rank"]] = np.concatenate(places)
+    parts = [means.part(slice(start, start + p)) for start in range(0, len(table), p)]
+    table[["rank", "best_rank", "worst_rank"]] = np.concatenate(
+        [np.stack(ranks(part, confidence, simultaneous), axis=1) for part in parts],
+    )
     return table
 
 
@@ -293,8 +290,10 @@ def table_index(explanation: Record) -> pd.Index:
     """Return the index of a table of players, grouped by output."""
     if explanation.output_names is None:
         return pd.Index(explanation.feature_names, name="feature")
-    levels = [explanation.output_names, explanation.feature_names]
-    return pd.MultiIndex.from_product(levels, names=["output", "feature"])
+    return pd.MultiIndex.from_product(
+        [explanation.output_names, explanation.feature_names],
+        names=["output", "feature"],
+    )
 
 
 def label_series(labels: Any, owner: str, word: str) -> pd.Series:
@@ -356,4 +355,3 @@ def spread_errors(refit_values: np.ndarray) -> np.ndarray:
 def size_ranks(values: np.ndarray) -> np.ndarray:
     """Return the ranks of sizes along the second axis, 0 for the largest."""
     return np.argsort(np.argsort(-np.abs(values), axis=1, kind="stable"), axis=1)
-

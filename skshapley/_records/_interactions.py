@@ -104,8 +104,10 @@ class Interactions(Frozen):
         """
         p = outcome.n_players
         outputs = 0 if one_output else slice(None)
-        entries = outcome.values, outcome.standard_errors, outcome.v_empty
-        values, errors, base = (part[..., outputs] for part in entries)
+        values, errors, base = (
+            part[..., outputs]
+            for part in (outcome.values, outcome.standard_errors, outcome.v_empty)
+        )
         return cls.of_pairs(
             values[:, :p],
             values[:, p:],
@@ -216,8 +218,12 @@ class Interactions(Frozen):
             With columns ``row, [output,] feature, other, value, standard_error``.
         """
         names, values, errors = by_pair(self)
-        numbers = {"value": values, "standard_error": errors}
-        return long_frame(self.rows, self.output_names, names, numbers)
+        return long_frame(
+            self.rows,
+            self.output_names,
+            names,
+            {"value": values, "standard_error": errors},
+        )
 
     def strongest(self, n: int = 10) -> pd.DataFrame:
         """Return the `n` largest interactions of each row and output, by size.
@@ -255,8 +261,13 @@ class Interactions(Frozen):
             columns="row"
         )
         index = pd.MultiIndex.from_frame(lines.infer_objects())
-        unknown = np.full(values.shape, np.nan)
-        frame = mean_sizes(values, errors, unknown, np.full(len(index), np.nan), index)
+        frame = mean_sizes(
+            values,
+            errors,
+            np.full(values.shape, np.nan),
+            np.full(len(index), np.nan),
+            index,
+        )
         return frame.sort_values("importance", ascending=False, kind="stable")
 
     def to_shapiq(self) -> list:
@@ -270,8 +281,11 @@ class Interactions(Frozen):
         ValueError
             If there are several outputs.
         """
-        players = self.main_effects if self.index == "shapley" else None
-        return to_shapiq(self, NAMES[self.index], players)
+        return to_shapiq(
+            self,
+            NAMES[self.index],
+            self.main_effects if self.index == "shapley" else None,
+        )
 
     def __repr__(self) -> str:
         r, p = self.values.shape[:2]

@@ -323,9 +323,8 @@ class Outcome:
     def exact(cls, values: np.ndarray, v_empty: np.ndarray, v_full: np.ndarray) -> Self:
         """Return the outcome of a closed form, with errors of 0 and no evaluations."""
         r, p, k = values.shape
-        blank = cls.blank(r, k, np.arange(p)[:, None])
         return replace(
-            blank,
+            cls.blank(r, k, np.arange(p)[:, None]),
             values=values,
             standard_errors=np.zeros(values.shape),
             v_empty=v_empty,

@@ -168,7 +168,6 @@ def write_table(
 ) -> None:
     """Write a table and its header into an open file."""
     pq = needed("pyarrow.parquet", "a Parquet file of an explanation", "parquet")
-    whole = replace(header, part=part or {})
     # Dictionaries shrink labels and repeated numbers. Columns that determine the file
     # size are stored in full.
     in_full = {column.name for column in COLUMNS.values() if not column.repeats}
@@ -180,7 +179,7 @@ def write_table(
     # in memory first: the seal needs the hash of the whole footer
     content = BytesIO()
     pq.write_table(
-        table.replace_schema_metadata(whole.metadata()),
+        table.replace_schema_metadata(replace(header, part=part or {}).metadata()),
         content,
         compression="none",
         use_dictionary=may_repeat,
@@ -221,8 +220,10 @@ def _labels(outputs: np.ndarray) -> "pa.Array":
 
 def _written(names: np.ndarray, unknown: Any) -> dict:
     """Return names as JSON."""
-    values = [encoded(name, unknown) for name in names.tolist()]
-    return {"objects": names.dtype == object, "names": values}
+    return {
+        "objects": names.dtype == object,
+        "names": [encoded(name, unknown) for name in names.tolist()],
+    }
 
 
 # --- reading --------------------------------------------------------------------------
@@ -320,8 +321,11 @@ def _parts(
         column.name: column.read(table, size) for column in header.present(declared)
     }
     if header.of_tokens:
-        every = None if positions is not None else names
-        names, of_tokens, data = read_tokens(table, every, k)
+        names, of_tokens, data = read_tokens(
+            table,
+            None if positions is not None else names,
+            k,
+        )
         numbers |= of_tokens
     else:
         columns = [

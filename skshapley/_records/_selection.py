@@ -140,17 +140,20 @@ def output(explanation: SomeRecord, name: Any) -> SomeRecord:
     positions = np.flatnonzero([label == name for label in names])
     if not len(positions):
         raise ValueError(f"{OWNER} has no output {name!r}{_hint(name, names)}.")
-    settings = replace(explanation.settings, output=name)
-    return replace(_of_outputs(explanation, positions[0]), settings=settings)
+    return replace(
+        _of_outputs(explanation, positions[0]),
+        settings=replace(explanation.settings, output=name),
+    )
 
 
 def _of_outputs(explanation: SomeRecord, places: Any) -> SomeRecord:
     """Return the outputs at some positions, or the single output at an int."""
-    names = np.asarray(explanation.output_names)[places]
     pairs = explanation.interactions
     return replace(
         explanation,
-        output_names=names if np.ndim(places) else None,
+        output_names=np.asarray(explanation.output_names)[places]
+        if np.ndim(places)
+        else None,
         interactions=None if pairs is None else pairs.of_outputs(places),
         **changed(explanation, BY_OUTPUT, lambda part: part[..., places]),
     )

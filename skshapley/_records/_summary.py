@@ -102,8 +102,10 @@ def _signed_table(explanation: Record, kept: NDArray[np.intp]) -> pd.DataFrame:
             texts = _signed_texts(chosen(part, [row]), kept, len(lines))
             if alone and title:  # a single output has columns of errors
                 errors = ["", *_plus_minus(errors_of(part)[0, kept])]
-                pairs = zip_longest(texts, errors, fillvalue="")
-                texts = [" ".join(pair).rstrip() for pair in pairs]
+                texts = [
+                    " ".join(pair).rstrip()
+                    for pair in zip_longest(texts, errors, fillvalue="")
+                ]
             columns[name] = texts
     if not alone:
         return pd.DataFrame(columns, index=lines)
@@ -158,9 +160,8 @@ def _fixed(value: float, decimals: int | None, sign: str) -> str:
 
 def _importance_table(explanation: Record) -> pd.DataFrame:
     """Return the importances of features: a column for each output, or for each error."""
-    outputs = _by_output(explanation)
     columns: dict[str, list[str]] = {}
-    for title, part in outputs.items():
+    for title, part in _by_output(explanation).items():
         table = unsorted_importance(part)
         texts = {
             "importance": [_text(size) for size in table["importance"]],
@@ -220,7 +221,15 @@ def as_html(explanation: Record) -> str:
 def _sentences(explanation: Record) -> list[str]:
     """Return the method, and the warnings about the values."""
     settings = explanation.settings
-    notes = _background_note(explanation)
+    notes = []
+    sampling = _mean(explanation.standard_errors)
+    background = _mean(explanation.background_errors)
+    if background > sampling:
+        note = f"errors {background:.2g} of the background as a sample"
+        if sampling:
+            of_sampling = f"errors {sampling:.2g} of sampling, and larger ones, "
+            note = f"{of_sampling}{background:.2g}, of the background as a sample"
+        notes.append(note)
     # Another background would change the values.
     scope = "exact for this background" if notes else "exact"
     sentences = [settings.method.replace("exact", scope, 1)]
@@ -241,20 +250,6 @@ def _title(explanation: Record) -> str:
     outputs = "" if names is None else f", {len(names)} outputs"
     size = f"{counted(len(explanation), 'row')}, {counted(n, 'feature')}"
     return f"Explanation: {size}{left}{outputs}"
-
-
-def _background_note(explanation: Record) -> list[str]:
-    """Return a note if the background error exceeds the method's error."""
-    if explanation.background_errors is None or not len(explanation):
-        return []
-    sampling = _mean(explanation.standard_errors)
-    background = _mean(explanation.background_errors)
-    if background <= sampling:
-        return []
-    if not sampling:
-        return [f"errors {background:.2g} of the background as a sample"]
-    of_sampling = f"errors {sampling:.2g} of sampling, and larger ones, "
-    return [f"{of_sampling}{background:.2g}, of the background as a sample"]
 
 
 def _mean(errors: np.ndarray | None) -> float:

@@ -71,8 +71,11 @@ def column(data: pd.Series) -> dict[str, Any]:
     ends = (data.min(), data.max()) if pd.api.types.is_integer_dtype(data) else ()
     if unordered or any(abs(int(end)) > LARGEST_INTEGER for end in ends):
         texts = [text(value) for value in data]
-        names = sorted({value for value in texts if value is not None})
-        return _texts(pd.Series(texts, dtype=object), names, ordered=False)
+        return _texts(
+            pd.Series(texts, dtype=object),
+            sorted({value for value in texts if value is not None}),
+            ordered=False,
+        )
     return _ordered_column("number", numbers)
 
 
@@ -83,19 +86,24 @@ def text(value: Any) -> str | None:
 
 
 def _ordered_column(kind: str, numbers: NDArray[np.float64]) -> dict[str, Any]:
-    infinite = np.flatnonzero(np.isinf(numbers))
     return {
         "kind": kind,
         "x": rounded(numbers, DATA_DIGITS if kind == "number" else 17),
         "ends": rounded(np.array(ends_of(numbers)), DATA_DIGITS),
-        "texts": {str(row): "∞" if numbers[row] > 0 else "−∞" for row in infinite},
+        "texts": {
+            str(row): "∞" if numbers[row] > 0 else "−∞"
+            for row in np.flatnonzero(np.isinf(numbers))
+        },
     }
 
 
 def _texts(data: pd.Series, names: list, ordered: bool) -> dict[str, Any]:
-    codes = pd.Categorical(data, names).codes
-    texts = [text(name) for name in names]
-    return {"kind": "text", "names": texts, "codes": codes.tolist(), "ordered": ordered}
+    return {
+        "kind": "text",
+        "names": [text(name) for name in names],
+        "codes": pd.Categorical(data, names).codes.tolist(),
+        "ordered": ordered,
+    }
 
 
 def truth(explanation: Explanation, y: Any, rows: NDArray[np.intp]) -> dict[str, Any]:
@@ -202,9 +210,8 @@ def beside(
         If the rows, features or outputs differ.
     """
     for noun, attribute in SHARED.items():
-        names = getattr(explanation, attribute)
         if not np.array_equal(
-            np.array(names),
+            np.array(getattr(explanation, attribute)),
             np.array(getattr(other, attribute, None)),
         ):
             raise ValueError(
@@ -271,8 +278,7 @@ def content(
     original = explanation
     explanation = adding_up(explanation)
     r = len(explanation)
-    n = r if max_rows is None else min(max_rows, r)
-    rows = shown_rows(r, n)
+    rows = shown_rows(r, r if max_rows is None else min(max_rows, r))
     outputs = _by_output(explanation)
     order = _order(outputs)
     n_kept = len(order) if max_features is None else max_features

@@ -133,4 +133,3 @@ def _finite(errors: np.ndarray | None) -> np.ndarray:
 
 def _usual(errors: np.ndarray) -> str:
     return f"{number(np.median(errors))} (median), {number(errors.max())} at most"
-

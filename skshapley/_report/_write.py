@@ -220,11 +220,12 @@ def _what_if_content(explanation: Explanation, n: int, explainer: Any) -> dict:
             f" features than the explanation's {names[:5]}: pass the explainer that made"
             " the explanation."
         )
-    places = shown_rows(len(explanation), n)
     sizes = np.abs(explanation.values).reshape(len(explanation), len(names), -1)
-    order = np.argsort(-sizes.mean(axis=(0, 2)), kind="stable")
-    return page_model(explainer, explanation.data.iloc[places]) | {
-        "order": order.tolist()
+    return page_model(
+        explainer,
+        explanation.data.iloc[shown_rows(len(explanation), n)],
+    ) | {
+        "order": np.argsort(-sizes.mean(axis=(0, 2)), kind="stable").tolist(),
     }
 
 

@@ -124,8 +124,12 @@ def probe_table(base: pd.DataFrame, columns: list[RawColumn]) -> pd.DataFrame:
     for place, column in enumerate(columns):
         start = before[place]
         values = base.iloc[[0] * (before[-1] - sizes[place]), place]
-        parts = [values.iloc[:start], column.probes, values.iloc[start:]]
-        probes.append(pd.concat(parts, ignore_index=True).astype(values.dtype))
+        probes.append(
+            pd.concat(
+                [values.iloc[:start], column.probes, values.iloc[start:]],
+                ignore_index=True,
+            ).astype(values.dtype),
+        )
     return pd.concat(probes, axis=1).set_axis(base.columns, axis=1)
 
 
@@ -185,8 +189,12 @@ class Encoder:
             if column.number
             else None
         )
-        missing = None if column.missing.empty else float(numbers[n])
-        return cls(source, numbers[:n], missing, line)
+        return cls(
+            source,
+            numbers[:n],
+            None if column.missing.empty else float(numbers[n]),
+            line,
+        )
 
     def record(self, number: bool) -> dict[str, Any]:
         """Return the encoder for the script; missing numbers are null."""
@@ -242,11 +250,14 @@ class Inputs:
         """
         columns = accepted(way, columns, base, like)
         owner = np.repeat(np.arange(len(columns)), [len(c.probes) for c in columns])
-        start = leaves_of(way, in_container(base, like))
         probes = leaves_of(way, in_container(probe_table(base, columns), like))
         terms = []
         encoders = []
-        for first, probe in zip(start, probes, strict=True):
+        for first, probe in zip(
+            leaves_of(way, in_container(base, like)),
+            probes,
+            strict=True,
+        ):
             source = _sources(probe.matrix, first.matrix[0], owner)
             write = WRITERS[type(probe.form)]
             terms.append([*write(probe.form, source, first.matrix[0])])
@@ -408,10 +419,9 @@ def column_record(column: RawColumn, number: bool) -> dict[str, Any]:
             "kind": "steps",
             "values": _numbers(column.offered.to_numpy(float)),
         }
-    labels = [shorten(value, LETTERS) for value in column.offered]
     codes = column.codes(column.background.drop_duplicates())
     return record | {
         "kind": "choice",
-        "values": labels,
+        "values": [shorten(value, LETTERS) for value in column.offered],
         "known": sorted(set(codes.tolist())),
     }

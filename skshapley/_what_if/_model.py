@@ -175,11 +175,10 @@ def _representatives(explainer: Any, way: Any) -> tuple[Any, np.ndarray]:
     n = max(LEAST_ROWS, int(MOST_ROWS * min(1.0, MOST_VISITS / max(visits, 1.0))))
     if n_rows(rows) <= n:
         return rows, weights
-    predictions = way.form.predict(way.form.background_)
     sample = herd(
         rows,
         n,
-        predictions=predictions,
+        predictions=way.form.predict(way.form.background_),
         sample_weight=weights,
         random_state=0,
     )

@@ -145,13 +145,19 @@ def _tables(form: Tables, source: NDArray[np.intp], base: Any) -> Iterator[Term]
         ]
         return np.concatenate([np.zeros((len(codes), 0)), *looked_up], axis=1)
 
-    owners = [source[columns[0]] for columns, _ in alone]
     record = {
         "kind": "sum",
         "constant": form.constant.tolist(),
         "outputs": np.tile(np.arange(k), len(alone)).tolist(),
     }
-    yield Term(record, np.repeat(np.array(owners, dtype=np.intp), k), inputs)
+    yield Term(
+        record,
+        np.repeat(
+            np.array([source[columns[0]] for columns, _ in alone], dtype=np.intp),
+            k,
+        ),
+        inputs,
+    )
     if pairs:
         used = np.unique([column for columns, _ in pairs for column in columns])
         tables = [

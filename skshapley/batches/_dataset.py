@@ -144,7 +144,13 @@ class ExplanationDataset:
             return inferred_importance(lambda: self, sample, confidence, simultaneous)
         # Covariances of all pairs of tokens would need memory for the square of their
         # number.
-        names = _strongest_tokens(self, MOST_TOKENS)
+        parts = []
+        for batch in self:
+            sizes = np.abs(batch.values).sum(axis=(0, 2)[: batch.values.ndim - 1])
+            parts.append(pd.Series(sizes, batch.feature_names))
+        totals = pd.concat(parts).groupby(level=0, sort=False).sum()
+        strongest = totals.rank(method="first", ascending=False) <= MOST_TOKENS
+        names = totals.index[strongest].tolist()
 
         def narrow(batches: Iterable[Explanation]) -> Iterator[Explanation]:
             return (of_tokens(batch, names) for batch in batches)
@@ -237,8 +243,10 @@ class ExplanationDataset:
 
     @property
     def _of_documents(self) -> bool:
-        parts = [batch.part for batch in self._batches()]
-        return any(part is not None and part.header.of_tokens for part in parts)
+        return any(
+            batch.part is not None and batch.part.header.of_tokens
+            for batch in self._batches()
+        )
 
     def _batches(self) -> Iterator[BatchFile]:
         """Yield the file of each batch; raise an error if a file is missing."""
@@ -278,14 +286,3 @@ class ExplanationDataset:
         except OSError:
             content = "damaged"
         return f"<ExplanationDataset {str(self.path)!r}: {content}, {state}>"
-
-
-def _strongest_tokens(explanations: Iterable[Explanation], most: int) -> list[str]:
-    """Return the tokens with the largest sums of sizes over all documents and outputs."""
-    parts = []
-    for explanation in explanations:
-        axes = (0,) if explanation.values.ndim == 2 else (0, 2)
-        sums = np.abs(explanation.values).sum(axis=axes)
-        parts.append(pd.Series(sums, explanation.feature_names))
-    sizes = pd.concat(parts).groupby(level=0, sort=False).sum()
-    return sizes.index[sizes.rank(method="first", ascending=False) <= most].tolist()

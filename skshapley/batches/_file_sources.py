@@ -38,8 +38,14 @@ if TYPE_CHECKING:
 def _table_source(table: Any) -> Source:
     """Return the source of one array, sparse matrix or frame."""
     if is_frame(table):
-        types = zip(column_names(table), column_types(table), strict=True)
-        columns = {str(name): str(dtype) for name, dtype in types}
+        columns = {
+            str(name): str(dtype)
+            for name, dtype in zip(
+                column_names(table),
+                column_types(table),
+                strict=True,
+            )
+        }
     else:
         columns = {"dtype": str(table.dtype), "shape": str(table.shape[1:])}
     n = n_rows(table)
@@ -106,8 +112,13 @@ def _csv_source(path: Path) -> Source:
 
     with _named(path):
         head = pd.read_csv(path, nrows=0)
-    facts = {"kind": "csv", "bytes": path.stat().st_size}
-    return Source(facts, read, head, typed=False, from_files=True)
+    return Source(
+        {"kind": "csv", "bytes": path.stat().st_size},
+        read,
+        head,
+        typed=False,
+        from_files=True,
+    )
 
 
 @contextmanager
@@ -117,9 +128,10 @@ def _named(path: Path) -> Iterator[None]:
         yield
     except (UnicodeDecodeError, pd.errors.ParserError) as error:
         with path.open("rb") as file:
-            lines = enumerate(file, start=1)
             wrong = [
-                i for i, line in lines if line.decode(errors="ignore").encode() != line
+                i
+                for i, line in enumerate(file, start=1)
+                if line.decode(errors="ignore").encode() != line
             ]
         what = f"line {wrong[0]} is not UTF-8" if wrong else error
         raise ValueError(
@@ -161,8 +173,11 @@ def _arrow_source(dataset: "ds.Dataset") -> Source:
     def read(wanted: Wanted) -> Iterator[Piece]:
         # A scan of a whole file reads it to its end while the model is slow.
         for fragment in dataset.get_fragments():
-            of_parquet = isinstance(fragment, ds.ParquetFileFragment)
-            for part in fragment.split_by_row_group() if of_parquet else [fragment]:
+            for part in (
+                fragment.split_by_row_group()
+                if isinstance(fragment, ds.ParquetFileFragment)
+                else [fragment]
+            ):
                 for block in part.to_batches(
                     dataset.schema,
                     columns=wanted.and_keys(names),
@@ -197,9 +212,8 @@ def _lazy_source(table: Any, library: str) -> Source:
         for part in parts:
             yield wanted.contained(part), None
 
-    facts = {"kind": library, "columns": columns}
     return Source(
-        facts,
+        {"kind": library, "columns": columns},
         read,
         pd.DataFrame(columns=[*columns]),
         typed=False,
@@ -281,8 +295,11 @@ def framed(source: Any, name: Any) -> Any:
     name : str or None
         Of the column.
     """
-    library = type(source).__module__.partition(".")[0]
-    if isinstance(source, str | PathLike) or is_frame(source) or library == "pyarrow":
+    if (
+        isinstance(source, str | PathLike)
+        or is_frame(source)
+        or type(source).__module__.partition(".")[0] == "pyarrow"
+    ):
         return source
     if is_column_of_text(source):
         return _frame(source, name)

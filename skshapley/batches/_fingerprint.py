@@ -63,9 +63,9 @@ def table_digest(X, index=None) -> str:
 def described(value: Any) -> str:
     """Return the complete text of a value, equal in every process."""
     if isinstance(value, BaseEstimator):
-        parameters = value.get_params(deep=False).items()
         inner = ", ".join(
-            f"{name}={described(parameter)}" for name, parameter in parameters
+            f"{name}={described(parameter)}"
+            for name, parameter in value.get_params(deep=False).items()
         )
         return f"{type(value).__name__}({inner})"
     # Sets have a different order in each process.
@@ -196,8 +196,11 @@ def _function_parts(
     """Yield a function's code and the values that it uses."""
     code, space = function.__code__, function.__globals__
     yield list(_code_parts(code))
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    for value in (function.__defaults__, function.__kwdefaults__, *cells):
+    for value in (
+        function.__defaults__,
+        function.__kwdefaults__,
+        *[cell.cell_contents for cell in function.__closure__ or ()],
+    ):
         yield _known(value, within)
     for name in sorted(_globals_of(code) & space.keys()):
         yield name, _known(space[name], within)

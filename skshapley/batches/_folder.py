@@ -219,10 +219,11 @@ class Folder:
             raise FileExistsError(f"{subject}, which is not a folder.")
         self.path.mkdir(parents=True, exist_ok=True)
         if not (self.path / MANIFEST).exists():
-            names = (path.name for path in self.path.iterdir())
             # Readers of Parquet ignore names that begin with a dot or an underscore.
             strange = sorted(
-                n for n in names if n[0] not in "._" or _SKIPPED.fullmatch(n)
+                path.name
+                for path in self.path.iterdir()
+                if path.name[0] not in "._" or _SKIPPED.fullmatch(path.name)
             )
             if strange:
                 raise FileExistsError(

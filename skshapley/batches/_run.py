@@ -354,9 +354,13 @@ class Attempts:
         """
         finished, failures = self._halved(batch)
         pieces = [[part.first_row, part.first_row + len(part)] for part, _ in finished]
-        explanations = [explanation for _, explanation in finished]
-        merge = self.explainer._way.merge
-        return Attempt(merge(explanations) if finished else None, pieces, failures)
+        return Attempt(
+            self.explainer._way.merge([explanation for _, explanation in finished])
+            if finished
+            else None,
+            pieces,
+            failures,
+        )
 
     def _halved(
         self,
@@ -376,9 +380,13 @@ class Attempts:
             if self.on_error == "raise" or isinstance(cause, BrokenExecutor):
                 raise self._failed(batch, cause) from error
             if len(batch) == 1:
-                key = str(batch.index[0]) if batch.keyed else None
-                text = unaddressed(f"{type(cause).__name__}: {cause}")
-                return [], [{"row": batch.first_row, "key": key, "error": text}]
+                return [], [
+                    {
+                        "row": batch.first_row,
+                        "key": str(batch.index[0]) if batch.keyed else None,
+                        "error": unaddressed(f"{type(cause).__name__}: {cause}"),
+                    },
+                ]
         # Halving finds a single bad row of n by about 2 log2(n) attempts.
         middle = len(batch) // 2
         first, second = (
@@ -392,11 +400,10 @@ class Attempts:
         # Dead workers are no property of a row.
         if isinstance(cause, BrokenExecutor):
             how = f"lost the workers that were to explain {batch}"
-        index = batch.index if batch.keyed else None
         return BatchError(
             f"{OWNER} {how}: {type(cause).__name__}: {cause}",
             batch.rows,
-            index,
+            batch.index if batch.keyed else None,
         )
 
     def keeps(self, batch: Batch, found: BatchFile) -> bool:

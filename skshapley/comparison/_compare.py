@@ -65,8 +65,12 @@ class Rows:
 
 def ends(batch: Explanation) -> np.ndarray:
     """Return base values, gaps and predictions, ``(n, 3 k)``."""
-    parts = (batch.base_values, batch.efficiency_gap, batch.predictions)
-    return np.hstack([part.reshape(len(batch), -1) for part in parts])
+    return np.hstack(
+        [
+            part.reshape(len(batch), -1)
+            for part in (batch.base_values, batch.efficiency_gap, batch.predictions)
+        ],
+    )
 
 
 def check_names(owner: str, names: tuple[str, str]) -> None:
@@ -79,8 +83,10 @@ def check_names(owner: str, names: tuple[str, str]) -> None:
 def check_same_players(owner: str, one: Explanation, other: Explanation) -> None:
     """Raise ValueError for explanations of different players or outputs."""
     for name in ("feature_names", "output_names"):
-        parts = getattr(one, name), getattr(other, name)
-        names = [None if part is None else part.tolist() for part in parts]
+        names = [
+            None if part is None else part.tolist()
+            for part in (getattr(one, name), getattr(other, name))
+        ]
         if names[0] != names[1]:
             raise ValueError(
                 f"{owner} needs the same {name}: got {names[0]} and {names[1]}."
@@ -230,9 +236,8 @@ class Comparison:
         start = 2 * len(self.index)
         index = pd.Index(names, name="feature")
         if self.output_names is not None:
-            levels = [names, self.output_names]
             index = pd.MultiIndex.from_product(
-                levels,
+                [names, self.output_names],
                 names=["feature", "output"],
             ).swaplevel()
         return self._differences(slice(start, start + len(index)), index)
@@ -326,9 +331,9 @@ def compare(
     ]
     pairs = None
     if _same_rows(first_rows, second_rows):
-        both_batches = zip(first_rows.batches, second_rows.batches, strict=True)
         pairs = Means.of_batches(
-            scores(second_rows, b) - scores(first_rows, a) for a, b in both_batches
+            scores(second_rows, b) - scores(first_rows, a)
+            for a, b in zip(first_rows.batches, second_rows.batches, strict=True)
         )
     parts = (part for rows in (first_rows, second_rows) for part in rows.batches)
     gap = any(map(gap_shows, parts))

@@ -162,8 +162,11 @@ def drift(
     parts = {label: groups.of(label) for label in order}
 
     limits = np.concatenate([parts[label][0] for label in base])
-    weights = [counts[label] for label in base]
-    centre = np.average([parts[label][1] for label in base], axis=0, weights=weights)
+    centre = np.average(
+        [parts[label][1] for label in base],
+        axis=0,
+        weights=[counts[label] for label in base],
+    )
     later = [label for label in parts if label not in base and len(parts[label][0])]
     critical, errors = limits_of_changes(
         limits,
@@ -217,8 +220,10 @@ def _of_models(
             f"refits, and periods={periods!r}: explain each period by "
             "RefitExplainer(model).fit(X, y).explain(rows)."
         )
-    counts = [len(part) for part in explanations.values()]
-    labels = np.repeat(np.array([*explanations], dtype=object), counts)
+    labels = np.repeat(
+        np.array([*explanations], dtype=object),
+        [len(part) for part in explanations.values()],
+    )
     whole = Explanation.merge(explanations.values())
     plain = drift(whole, labels, baseline=baseline, kind=kind, confidence=confidence)
     refits = {label: _variances(part, kind) for label, part in explanations.items()}

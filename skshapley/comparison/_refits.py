@@ -78,9 +78,8 @@ class SumOfSquares:
         first = first / unit
         second = second / unit
         welch = first**2 / (n_refits[0] - 1) + second**2 / (n_refits[1] - 1)
-        fewest = min(n_refits) - 1
         most = sum(n_refits) - 2
-        degrees = np.clip(1 / np.where(welch > 0, welch, 1.0), fewest, most)
+        degrees = np.clip(1 / np.where(welch > 0, welch, 1.0), min(n_refits) - 1, most)
         trace_of_square = ((grams / unit[:, None, None]) ** 2).sum(axis=(1, 2))
         factor = degrees / ((degrees - 1) * (degrees + 2))
         square_of_trace = factor * ((degrees + 1) - 2 * trace_of_square)

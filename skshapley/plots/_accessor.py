@@ -69,8 +69,11 @@ def _method(
     method.__name__, method.__qualname__ = name, f"PlotAccessor.{name}"
     # The accessor supplies the explanation, so its entry must not appear in the help.
     # Python 3.13 removes the indentation of docstrings, `getdoc` in any version.
-    text = f"{inspect.getdoc(make)}\n"
-    method.__doc__ = re.sub(r"explanation : Explanation\n( {4}.*\n)*", "", text)
+    method.__doc__ = re.sub(
+        r"explanation : Explanation\n( {4}.*\n)*",
+        "",
+        f"{inspect.getdoc(make)}\n",
+    )
     method.__signature__ = signature.replace(parameters=[first, *parameters])  # type: ignore[attr-defined]
     return method
 

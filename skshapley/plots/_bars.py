@@ -130,14 +130,29 @@ class BarDisplay(ByRow, Display):
             return cls(table, response=response_name(explanation), stacked=True).plot(
                 ax
             )
-        masks = _checked_cohorts(cls.__name__, explanation, row, cohorts)
+        masks: dict[Any, Any] = {None: slice(None)}
+        if cohorts is not None:
+            if row is not None:
+                raise ValueError(
+                    f"{cls.__name__} got both row={row!r} and cohorts: choose one of "
+                    "the two.",
+                )
+            masks = cohort_masks(explanation, cohorts, cls.__name__)
+        if len(masks) > len(style.COLOURS):
+            raise ValueError(
+                f"{cls.__name__} got {len(masks)} cohorts, but it has colours for at "
+                f"most {len(style.COLOURS)}: form fewer, for example with pandas.cut.",
+            )
 
         def make(panel, sizes) -> Any:
             panel = fold(panel, max_features, sizes)
             if row is None:
                 return cls(_cohort_table(panel, masks), False, response_name(panel))
-            table = row_table(panel).assign(cohort=None)[COLUMNS]
-            return cls(table, True, response_name(panel))
+            return cls(
+                row_table(panel).assign(cohort=None)[COLUMNS],
+                True,
+                response_name(panel),
+            )
 
         return cls._of_outputs(explanation, make, output=output, **options)
 
@@ -204,18 +219,20 @@ def _stacked_table(explanation, max_features) -> pd.DataFrame:
     """Return the bars of all outputs; outputs beyond the number of colours share one bar."""
     names = list(explanation.output_names)
     sizes = np.abs(explanation.values).mean(axis=0)
-    order = np.argsort(-sizes.sum(axis=0), kind="stable")
     # The last colour stands for all other outputs, so that no colour has two meanings.
     n_kept = len(names) if len(names) <= len(style.COLOURS) else len(style.COLOURS) - 1
     parts: dict[str, Any] = {}
-    for place, k in enumerate(order):
+    for place, k in enumerate(np.argsort(-sizes.sum(axis=0), kind="stable")):
         label = f"{len(names) - n_kept} other outputs"
         if place < n_kept:
             label = f"{kind_of_outputs(explanation)}{names[k]}"
         folded = fold(explanation.output(names[k]), max_features, sizes.sum(axis=1))
         parts[label] = parts.get(label, 0.0) + np.abs(folded.values).mean(axis=0)
-    bars = pd.DataFrame(parts, index=folded.feature_names)
-    table = bars.melt(var_name="cohort", ignore_index=False).rename_axis("feature")
+    table = (
+        pd.DataFrame(parts, index=folded.feature_names)
+        .melt(var_name="cohort", ignore_index=False)
+        .rename_axis("feature")
+    )
     return table.reset_index().assign(data=None).reindex(columns=COLUMNS)
 
 
@@ -224,28 +241,11 @@ def _cohort_table(shown, masks) -> pd.DataFrame:
     tables = []
     for label, mask in masks.items():
         part = shown[mask]
-        cohort = None if label is None else f"{label} (n = {len(part)})"
         table = part.importance().loc[shown.feature_names].reset_index()
+        cohort = None if label is None else f"{label} (n = {len(part)})"
         tables.append(table.assign(cohort=cohort, data=None))
     table = pd.concat(tables, ignore_index=True).rename(columns={"importance": "value"})
     return table[[*COLUMNS, "direction", "direction_error"]]
-
-
-def _checked_cohorts(owner, explanation, row, cohorts) -> dict[Any, Any]:
-    """Return the rows of each cohort as a mask by label; all of them without cohorts."""
-    if cohorts is None:
-        return {None: slice(None)}
-    if row is not None:
-        raise ValueError(
-            f"{owner} got both row={row!r} and cohorts: choose one of the two."
-        )
-    masks = cohort_masks(explanation, cohorts, owner)
-    if len(masks) > len(style.COLOURS):
-        raise ValueError(
-            f"{owner} got {len(masks)} cohorts, but it has colours for at most"
-            f" {len(style.COLOURS)}: form fewer, for example with pandas.cut."
-        )
-    return masks
 
 
 PREDICTION = "prediction f(x)"
@@ -381,8 +381,7 @@ class WaterfallDisplay(ByRow, Display):
         # bottom upwards.
         upwards = self.table["value"].to_numpy()[::-1]
         ends = (self.base_value + np.cumsum(upwards))[::-1]
-        starts = np.append(ends[1:], self.base_value)
-        return self.table.assign(start=starts, end=ends)
+        return self.table.assign(start=np.append(ends[1:], self.base_value), end=ends)
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return [PREDICTION, *named_values(self.table, letters), BASE_VALUE]
@@ -424,8 +423,13 @@ class WaterfallDisplay(ByRow, Display):
             "" if within else text for within, text in zip(inside, texts, strict=True)
         ]
         ax.use_sticky_edges = False  # numbers need room on both sides
-        places = [self.prediction, *(end + reach), self.base_value]
-        labels = [first, *outside, last]
-        style.write_numbers(ax, places, range(n + 2), labels, [1, *value, 1], n + 2)
+        style.write_numbers(
+            ax,
+            [self.prediction, *(end + reach), self.base_value],
+            range(n + 2),
+            [first, *outside, last],
+            [1, *value, 1],
+            n + 2,
+        )
         style.arrow_bars(ax, rows, start, value, 0.7, colours)
         style.label_x(ax, f"{self._said}{style.interval_note(frame)}")

@@ -334,9 +334,12 @@ class InteractionsDisplay(Display):
 
         def make(shown, _) -> Any:
             drawn = one_row(explanation, row) if output is None else shown
-            order = _order(drawn.interactions)[:max_features]
             title = "interaction" if len(shown) == 1 else "mean absolute interaction"
-            return cls(_table(shown.interactions, order), response_name(shown), title)
+            return cls(
+                _table(shown.interactions, _order(drawn.interactions)[:max_features]),
+                response_name(shown),
+                title,
+            )
 
         return cls._of_outputs(
             explanation,

@@ -139,8 +139,10 @@ def with_players(explanation, names, values, errors=np.nan) -> Explanation:
         "background_errors": np.full(values.shape, np.nan),
     }
     if explanation.refit_values is not None:
-        shape = *values.shape[:2], *explanation.refit_values.shape[2:]
-        added["refit_values"] = np.full(shape, np.nan)
+        added["refit_values"] = np.full(
+            (*values.shape[:2], *explanation.refit_values.shape[2:]),
+            np.nan,
+        )
     parts = {
         name: np.concatenate([part, additions], axis=1)
         for name, additions in added.items()

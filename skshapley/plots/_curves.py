@@ -74,7 +74,13 @@ class ConvergenceDisplay(ByFeature):
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, *, budgets, background=None, **kwargs,
+        cls,
+        estimator,
+        X,
+        *,
+        budgets,
+        background=None,
+        **kwargs,
     ) -> Self | SmallMultiples:
         """Explain rows with growing budgets, and draw the attributions of one of them.
 
@@ -182,9 +188,11 @@ class ConvergenceDisplay(ByFeature):
                 for name, series in single_rows.items()
                 for e in series
             ]
-            table = pd.concat(points, ignore_index=True)
             columns = ["method", "feature", "n_model_rows", "value", "standard_error"]
-            return cls(table[columns], response_name(end))
+            return cls(
+                pd.concat(points, ignore_index=True)[columns],
+                response_name(end),
+            )
 
         return by_output(next(iter(methods.values()))[-1], output, axes, make)
 

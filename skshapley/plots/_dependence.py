@@ -172,12 +172,16 @@ class DependenceDisplay(ByFeature, Display):
             if kind == "interaction":
                 panels = interacting(strongest, features, partner)
             else:
-                order = np.argsort(-sizes, kind="stable")[:max_features]
-                selection = features or [names[player] for player in order]
+                selection = features or [
+                    names[player]
+                    for player in np.argsort(-sizes, kind="stable")[:max_features]
+                ]
                 partners = [partner] * len(selection)
                 if partner == "auto":
-                    players = [names.index(name) for name in selection]
-                    partners = measured_partners(strongest, players)
+                    partners = measured_partners(
+                        strongest,
+                        [names.index(name) for name in selection],
+                    )
                 panels = list(zip(selection, partners, strict=True))
             for feature, partner_name in panels:
                 column = names.index(feature)
@@ -213,9 +217,32 @@ class DependenceDisplay(ByFeature, Display):
         parts = list(self.table.groupby("feature", sort=False))
         for panel, (feature, part) in zip(axes, parts, strict=True):
             self._panel(panel, feature, part)
-        if len(parts) == 1 and not self._title:
-            _histogram(axes[0], parts[0][1]["x"], list(self.ticks[parts[0][0]]))
         style.label_y(axes[0], f"{self.kind} ({self._said})")
+        if len(parts) > 1 or self._title:
+            return
+        # A histogram of the rows. The axis is extended below, so that it covers no
+        # points.
+        feature, part = parts[0]
+        low, high = axes[0].get_ylim()
+        axes[0].set_ylim(low - HISTOGRAM * (high - low), high)
+        below = axes[0].inset_axes([0, 0, 1, 0.8 * HISTOGRAM], sharex=axes[0], zorder=0)
+        ticks = list(self.ticks[feature])
+        several = len(ticks) > 0 and ticks == list(range(len(ticks)))  # categories
+        # 2 sqrt(n) bins show gaps and spikes; below 10 or above 60 bars, shape or bars
+        # are lost.
+        bins = (
+            np.arange(len(ticks) + 1) - 0.5
+            if several
+            else int(np.clip(2 * np.sqrt(len(part)), 10, 60))
+        )
+        below.hist(
+            part["x"].dropna(),
+            bins=bins,
+            rwidth=0.8 if several else None,
+            color=style.NEUTRAL,
+            alpha=0.45,
+        )
+        below.axis("off")
 
     def _panel(self, ax, feature, part) -> None:
         """Draw the points of one feature."""
@@ -296,25 +323,6 @@ class DependenceDisplay(ByFeature, Display):
             # end.
             n_ticks = style.width_in_points(ax) / (style.LETTER * 10 * (letters + 3))
             ax.xaxis.get_major_locator().set_params(nbins=int(np.clip(n_ticks, 2, 6)))
-
-
-def _histogram(ax, x, ticks) -> None:
-    """Draw the number of rows at each position, below the points."""
-    low, high = ax.get_ylim()
-    # The axis is extended below, so that the histogram covers no points.
-    ax.set_ylim(low - HISTOGRAM * (high - low), high)
-    below = ax.inset_axes([0, 0, 1, 0.8 * HISTOGRAM], sharex=ax, zorder=0)
-    several = len(ticks) > 0 and ticks == list(range(len(ticks)))  # categories
-    # 2 sqrt(n) bins show gaps and spikes; below 10 or above 60 bars, shape or bars are
-    # lost.
-    bins = (
-        np.arange(len(ticks) + 1) - 0.5
-        if several
-        else int(np.clip(2 * np.sqrt(len(x)), 10, 60))
-    )
-    width = 0.8 if several else None
-    below.hist(x.dropna(), bins=bins, rwidth=width, color=style.NEUTRAL, alpha=0.45)
-    below.axis("off")
 
 
 def _points(

@@ -208,7 +208,15 @@ class Display(Drawn):
 
     @classmethod
     def _of_outputs(
-        cls, explanation, make, *, output, ax, row=None, needs_row=False, **given,
+        cls,
+        explanation,
+        make,
+        *,
+        output,
+        ax,
+        row=None,
+        needs_row=False,
+        **given,
     ) -> "Self | SmallMultiples":
         """Check the arguments, and draw the display of each output, for one row or all.
 
@@ -247,7 +255,12 @@ class Display(Drawn):
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, *, background=None, **kwargs,
+        cls,
+        estimator,
+        X,
+        *,
+        background=None,
+        **kwargs,
     ) -> "Self | SmallMultiples":
         """Explain rows and draw their explanation.
 
@@ -454,5 +467,8 @@ def by_output(
             .tolist()
         )
         note = f"the {len(names)} strongest of {n} outputs"
-    displays = {name: make(name) for name in names}
-    return SmallMultiples(displays, note, kind_of_outputs(explanation)).plot(ax)
+    return SmallMultiples(
+        {name: make(name) for name in names},
+        note,
+        kind_of_outputs(explanation),
+    ).plot(ax)

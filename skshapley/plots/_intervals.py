@@ -147,9 +147,11 @@ class ImportanceDisplay(ByRow, Display):
             cls._constraints,
         )
         table = importance.importance(LEVEL)
-        selected = table["p_adjusted"] <= alpha
         label = f"mean {response_name(importance.rows)}, with 95 % interval"
-        return cls(_table(table, selected)[:max_features], label).plot(ax)
+        return cls(
+            _table(table, table["p_adjusted"] <= alpha)[:max_features],
+            label,
+        ).plot(ax)
 
     @classmethod
     def from_selector(cls, selector, *, max_features=20, ax=None) -> Self:
@@ -479,8 +481,14 @@ class RefitComparisonDisplay(ByRow):
         limit = self.table["limit"].to_numpy()
         colours = np.where(difference > limit, style.COLOURS[1], style.NEUTRAL).tolist()
         ax.barh(rows, difference, height=0.6, color=colours, zorder=2)
-        ends = rows - 0.42, rows + 0.42
-        marks = ax.vlines(limit, *ends, color=style.ink(ax), linewidth=2, zorder=3)
+        marks = ax.vlines(
+            limit,
+            rows - 0.42,
+            rows + 0.42,
+            color=style.ink(ax),
+            linewidth=2,
+            zorder=3,
+        )
         style.zero_line(ax)
         first, second = self.names
         style.label_x(ax, f"difference of {second!r} from {first!r}, root mean square")

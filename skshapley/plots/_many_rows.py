@@ -164,8 +164,12 @@ class BeeswarmDisplay(ByRow, Display):
                    rasterized=len(frame) > 5000)  # fmt: skip
         style.label_x(ax, f"attribution ({self._said}){style.interval_note(frame)}")
         if frame["level"].notna().any():
-            key = ScalarMappable(cmap=style.level_colours())
-            style.colour_bar(ax, key, "value of the feature", ends=["low", "high"])
+            style.colour_bar(
+                ax,
+                ScalarMappable(cmap=style.level_colours()),
+                "value of the feature",
+                ends=["low", "high"],
+            )
 
 
 @dataclass(eq=False, repr=False)
@@ -256,8 +260,12 @@ class MatrixDisplay(ByRow, Display):
             columns = folded.index[order]
             values = pd.DataFrame(folded.values[order].T, folded.feature_names, columns)
             errors = pd.DataFrame(errors_of(folded)[order].T, values.index, columns)
-            predictions = pd.Series(folded.predictions[order], columns)
-            return cls(values, errors, predictions, response_name(folded))
+            return cls(
+                values,
+                errors,
+                pd.Series(folded.predictions[order], columns),
+                response_name(folded),
+            )
 
         return cls._of_outputs(
             explanation,
@@ -467,22 +475,24 @@ class DecisionDisplay(ByRow, Display):
         paths = self._paths()
         # A step of a feature lies across its row, from its lower to its upper edge.
         heights = np.arange(paths.shape[1]) - 0.5
-        segments = [np.column_stack([path, heights]) for path in paths]
         # Sixty opaque lines' worth of ink, whatever the number of rows.
         alpha = float(np.clip(60 / len(paths), 0.3, 0.95))
-        cmap = style.level_colours()
-        lines = LineCollection(segments, linewidths=1.2, alpha=alpha, cmap=cmap)
+        lines = LineCollection(
+            [np.column_stack([path, heights]) for path in paths],
+            linewidths=1.2,
+            alpha=alpha,
+            cmap=style.level_colours(),
+        )
         lines.set_clim(*(self._limits or self._colour_limits()))
         lines.set_array(paths[:, 0])
         ax.add_collection(lines)
         ends = paths[:, :-1]
         half = HALF_WIDTH * self.table["standard_error"].to_numpy()
-        at_heights = np.broadcast_to(heights[:-1], ends.shape)
         of_rows = np.repeat(lines.to_rgba(paths[:, 0]), ends.shape[1], axis=0)
         style.point_intervals(
             ax,
             ends.ravel(),
-            at_heights.ravel(),
+            np.broadcast_to(heights[:-1], ends.shape).ravel(),
             half,
             of_rows,
             faintness(len(paths)),
@@ -494,8 +504,13 @@ class DecisionDisplay(ByRow, Display):
         ax.set_yticks(heights, minor=True)
         ax.tick_params(which="minor", length=0)
         ax.grid(axis="y", which="minor", color=style.ink(ax), alpha=0.12, linewidth=0.6)
-        base = self.table["base_value"].mean()
-        ax.axvline(base, color=style.ink(ax), lw=0.8, alpha=0.6, zorder=1)
+        ax.axvline(
+            self.table["base_value"].mean(),
+            color=style.ink(ax),
+            lw=0.8,
+            alpha=0.6,
+            zorder=1,
+        )
         ax.autoscale_view(scaley=False)
         text = f"{self._said}, from base value (bottom) to prediction (top)"
         style.label_x(ax, f"{text}{style.interval_note(self.table)}")

@@ -60,9 +60,12 @@ def strongest_partners(explanation, features) -> list[str | None]:
     partners: list[str | None] = []
     for feature in features:
         column = explanation.data.iloc[:, feature]
-        value = _scaled(explanation.values[:, feature])
-        data = _scaled(ordered_numbers(column))
-        explained, residual, q = _explained(value, data, candidates, _bins(column))
+        explained, residual, q = _explained(
+            _scaled(explanation.values[:, feature]),
+            _scaled(ordered_numbers(column)),
+            candidates,
+            _bins(column),
+        )
         scores = explained - residual * (q + 2 * np.sqrt(q * t) + 2 * t)
         # A feature explains itself best and is no partner.
         scores[player == feature] = -np.inf
@@ -233,8 +236,12 @@ def with_pairs(explanation, n) -> Explanation:
         np.subtract.at(values[0], players, pairs / 2)
         errors[:, players] = np.nan
     joint = [f"{names[i]} × {names[j]}" for i, j in zip(first, second, strict=True)]
-    spread = errors_of(interactions)[:1, first, second]
     split: dict[str, Any] = {"values": values, "standard_errors": errors}
     # A feature gives away parts of its interactions, whose errors are unknown.
     split |= dict.fromkeys(("background_errors", "refit_values"))
-    return with_players(replace(explanation, **split), joint, pairs[None], spread)
+    return with_players(
+        replace(explanation, **split),
+        joint,
+        pairs[None],
+        errors_of(interactions)[:1, first, second],
+    )

@@ -69,10 +69,9 @@ def keyed(
         np.searchsorted(frequent, codes),
         most - 1.0,
     )
-    remainder = f"{len(groups) - most + 1}{OTHERS}"
     return np.where(np.isnan(codes), np.nan, shared), [
         *(texts[code] for code in frequent),
-        remainder,
+        f"{len(groups) - most + 1}{OTHERS}",
     ]
 
 

@@ -144,8 +144,10 @@ class SentenceDisplay(Display):
         value = self.table["value"].to_numpy()
         # The smallest float avoids a division by 0 if no token has an effect.
         share = value / max(np.abs(value).max(), np.finfo(float).tiny)
-        place = 0.5 + share * (HIGHEST - LOWEST) / 2
-        return [to_hex(colour) for colour in style.signed_colours()(place)]
+        return [
+            to_hex(colour)
+            for colour in style.signed_colours()(0.5 + share * (HIGHEST - LOWEST) / 2)
+        ]
 
     def _lines(self, points) -> tuple[list[Piece], int, int]:
         """Return the pieces, the number of lines, and the letters per line."""

@@ -79,8 +79,10 @@ def panels(axes, n, owner, size, n_together=1) -> list[Any]:
         n_together = n_together if n_together > 1 else n
         n_columns = min(n_together, max(int(WIDTH / size[0]), 1))
         n_rows = (-(-n_together // n_columns)) * (n // n_together)
-        whole = size[0] * n_columns, size[1] * n_rows
-        figure = plt.figure(figsize=whole, layout="constrained")
+        figure = plt.figure(
+            figsize=(size[0] * n_columns, size[1] * n_rows),
+            layout="constrained",
+        )
         groups = figure.subplots(n_rows, n_columns, squeeze=False).reshape(
             n // n_together,
             -1,
@@ -429,8 +431,11 @@ def write_numbers(ax, x, y, texts, sides, n_rows, *, both=True) -> None:
     """
     width = width_in_points(ax)
     letters = DIGIT * max(map(len, texts))
-    widest = max((MOST_ROOM * width - 8) / letters, LEAST_SIZE)
-    size = min(font_size(ax, n_rows), tick_size(), widest)
+    size = min(
+        font_size(ax, n_rows),
+        tick_size(),
+        max((MOST_ROOM * width - 8) / letters, LEAST_SIZE),
+    )
     for place, row, text, side in zip(x, y, texts, sides, strict=True):
         gap, align = (-5, "right") if side < 0 else (5, "left")
         ax.annotate(
