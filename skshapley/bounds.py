@@ -508,9 +508,12 @@ def condition_number(
     ... ]
     [459.5, 229.8, 919.1]
     """
-    mu = strong_convexity(n_players, version=version)
     printed = 2 if version in ("published", "preprint") else 1
-    return printed * gradient_norm(n_players, radius, bound, law=law) / mu
+    return (
+        printed
+        * gradient_norm(n_players, radius, bound, law=law)
+        / strong_convexity(n_players, version=version)
+    )
 
 
 def expected_error(

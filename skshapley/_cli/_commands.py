@@ -299,9 +299,11 @@ def run_status(arguments: Namespace) -> int:
     for sentence in wrong:
         sys.stderr.write(f"skshapley: {sentence}\n")
     skipped = 0 if wrong else len(dataset.skipped())
-    summary = f"{len(wrong)} damaged or lost"
-    if not wrong:
-        summary = f"{len(dataset)} rows explained, {skipped} set aside"
+    summary = (
+        f"{len(wrong)} damaged or lost"
+        if wrong
+        else f"{len(dataset)} rows explained, {skipped} set aside"
+    )
     state = "finished" if dataset.finished else "not finished"
     sys.stdout.write(f"{arguments.folder}: {state}, {summary}\n")
     return OK if dataset.finished and not (wrong or skipped) else FAILED

@@ -322,13 +322,22 @@ def intervals(
         (-1.0, means.above, means.below, -skewness),
         (1.0, means.below, above, tail_skewness),
     ):
-        lean = skewness_ahead * critical
         small_sample = sizes and side > 0 and means.n < LEAST_ROWS
         half = means.errors * _hall(side * skewness, critical)
-        tail = stdtr(means.degrees, -critical)
-        farther = ahead * (1 + FARTHER / means.n)
-        by_range = np.maximum(half, _to_limit(behind, farther, means.n, tail))
-        half = np.where((lean > MOST_LEAN) | small_sample, by_range, half)
+        by_range = np.maximum(
+            half,
+            _to_limit(
+                behind,
+                ahead * (1 + FARTHER / means.n),
+                means.n,
+                stdtr(means.degrees, -critical),
+            ),
+        )
+        half = np.where(
+            (skewness_ahead * critical > MOST_LEAN) | small_sample,
+            by_range,
+            half,
+        )
         half = np.where(unseen | np.isinf(ahead), np.inf, half)
         ends.append(means.values + side * half)
     return ends[0], ends[1]
@@ -437,9 +446,8 @@ def ranks(
     """
     values = means.values
     m = len(means.values)
-    order = np.argsort(-values, kind="stable")
     rank = np.empty(m, dtype=np.int64)
-    rank[order] = np.arange(1, m + 1)
+    rank[np.argsort(-values, kind="stable")] = np.arange(1, m + 1)
     if not np.isfinite(means.covariance).all():
         return rank, np.ones(m, dtype=np.int64), np.full(m, m)
     variances = np.diag(means.covariance)

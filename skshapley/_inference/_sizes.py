@@ -156,11 +156,10 @@ def rank_correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     groups_y = np.unique(y, return_inverse=True)[1]
     u = _centred_ranks(groups_x)
     v = _centred_ranks(groups_y)
-    covariance = u @ v / n
     variance_u = u @ u / n
     variance_v = v @ v / n
     scale = np.sqrt(variance_u * variance_v)
-    correlation = covariance / scale
+    correlation = u @ v / n / scale
     # A row also changes the ranks of all other rows.
     influence = u * v + _means_above(groups_x, v) + _means_above(groups_y, u)
     influence_u = u**2 + 2 * _means_above(groups_x, u)

@@ -317,8 +317,9 @@ class Explanation(Hinting, Record):
         parts = changed(self, BY_OUTPUT, lambda part: part.mean(axis=0, keepdims=True))
         if self.standard_errors is not None:
             # Rows are sampled independently, so the variances of their errors add up.
-            squares = (self.standard_errors**2).sum(axis=0, keepdims=True)
-            parts["standard_errors"] = np.sqrt(squares) / len(self)
+            parts["standard_errors"] = np.sqrt(
+                (self.standard_errors**2).sum(axis=0, keepdims=True),
+            ) / len(self)
         # A mean row has no data: the mean of a feature is no row that was explained.
         return replace(
             self,
@@ -536,8 +537,11 @@ class Explanation(Hinting, Record):
                 names=["cohort"],
             )
         if confidence is None:
-            frame = unsorted_importance(self)
-            return frame.sort_values("importance", ascending=False, kind="stable")
+            return unsorted_importance(self).sort_values(
+                "importance",
+                ascending=False,
+                kind="stable",
+            )
         check_confidence("Explanation.importance", confidence, simultaneous)
         return inferred_importance(lambda: [self], self, confidence, simultaneous)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
 from itertools import chain
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,8 @@ from skshapley._records._importance import errors_of
 from skshapley._records._outcome import Record, Settings
 from skshapley._tables import META, Piece, decoded
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+# pyarrow has no types
+ArrowTable = Any
 
 
 @dataclass(frozen=True)
@@ -116,10 +116,12 @@ class Column:
 
     def cube(self, explanation: Record, size: Dimensions) -> np.ndarray:
         """Return the numbers along all axes, ``(r, columns, length, k)``."""
-        k = size.k if "k" in self.axes else 1
         shape = len(explanation), len(self.names(size)), self.length(size)
         return np.broadcast_to(
-            self.numbers(explanation).reshape(*shape, k),
+            self.numbers(explanation).reshape(
+                *shape,
+                size.k if "k" in self.axes else 1,
+            ),
             (*shape, size.k),
         )
 
@@ -132,7 +134,7 @@ class Column:
                 lists_of(lines, not self.in_full) if "l" in self.axes else lines.ravel()
             )
 
-    def read(self, table: "pa.Table", size: Dimensions) -> np.ndarray:
+    def read(self, table: ArrowTable, size: Dimensions) -> np.ndarray:
         """Return the numbers along the axes of the column."""
         columns = [numbers_of(table[name]) for name in self.names(size)]
         lines = np.array(columns).reshape(
@@ -141,8 +143,9 @@ class Column:
             size.k,
             self.length(size),
         )
-        cube = np.transpose(lines, (1, 0, 3, 2))
-        return cube[tuple(slice(None) if axis in self.axes else 0 for axis in AXES)]
+        return np.transpose(lines, (1, 0, 3, 2))[
+            tuple(slice(None) if axis in self.axes else 0 for axis in AXES)
+        ]
 
 
 def lists_of(lines: np.ndarray, nulls: bool) -> Any:
@@ -194,9 +197,11 @@ COLUMNS = {column.name: column for column in (*ENDS, *OF_PLAYERS, *PAIRS, *COSTS
 
 # The numbers and texts of the tokens of a document, as lists
 OF_TOKENS = (VALUES, *ERRORS)
-TOKENS = dict.fromkeys((column.name for column in OF_TOKENS), "double")
-TOKENS |= {"position": "int64"}
-TOKENS |= dict.fromkeys(("feature", "token", "piece"), "string")
+TOKENS = {
+    **dict.fromkeys((column.name for column in OF_TOKENS), "double"),
+    "position": "int64",
+    **dict.fromkeys(("feature", "token", "piece"), "string"),
+}
 
 
 def tokens_of(explanation: Record) -> list[list[int]] | None:
@@ -268,7 +273,7 @@ def token_columns(
 
 
 def read_tokens(
-    table: "pa.Table",
+    table: ArrowTable,
     names: np.ndarray | None,
     k: int,
 ) -> tuple[np.ndarray, dict[str, np.ndarray], pd.DataFrame]:
@@ -517,8 +522,7 @@ def check_seal(file: BinaryIO) -> None:
     """
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - 8, 0))
-    start = _start(file.read(), size)
-    file.seek(max(start - HASH_BYTES, 0))
+    file.seek(max(_start(file.read(), size) - HASH_BYTES, 0))
     stored_hash, footer = file.read(HASH_BYTES), file.read()
     if stored_hash != _hash(footer):
         raise ValueError("the hash of its footer is wrong")

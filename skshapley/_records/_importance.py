@@ -95,8 +95,11 @@ def directions(explanation: Record) -> np.ndarray:
         ordered_numbers(explanation.data.iloc[:, player])
         for player in range(len(explanation.feature_names))
     ]
-    n_outputs = values.shape[1] // max(len(columns), 1)
-    pairs = zip(columns * n_outputs, values.T, strict=True)
+    pairs = zip(
+        columns * (values.shape[1] // max(len(columns), 1)),
+        values.T,
+        strict=True,
+    )
     return np.array([direction(*pair) for pair in pairs]).reshape(-1, 2)
 
 

@@ -83,10 +83,6 @@ def parts_of_shap(theirs: Any) -> dict:
             range(values.shape[2]) if outputs is None else outputs,
             dtype=object,
         )
-    settings = Settings(
-        source="shap",
-        output=outputs if isinstance(outputs, str) else None,
-    )
     values = np.asarray(values, dtype=float)
     unknown = np.full(len(values), np.nan)
     return {
@@ -100,7 +96,10 @@ def parts_of_shap(theirs: Any) -> dict:
         "n_evaluations": unknown,
         "n_model_rows": unknown,
         "converged": np.zeros(len(values), dtype=bool),
-        "settings": settings,
+        "settings": Settings(
+            source="shap",
+            output=outputs if isinstance(outputs, str) else None,
+        ),
     }
 
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import pandas as pd
@@ -34,6 +34,7 @@ from skshapley._records._format import (
     LACKING,
     OF_PLAYERS,
     PAIRS,
+    ArrowTable,
     Column,
     Dimensions,
     FutureFormatError,
@@ -59,9 +60,6 @@ from skshapley._tables import (
 )
 from skshapley._tools import DamagedFileError, needed
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 # --- writing --------------------------------------------------------------------------
 
 
@@ -72,7 +70,7 @@ def arrow_table(
     keyed: bool = True,
     typed: bool = True,
     unknown: Callable[[Any], str] | None = None,
-) -> tuple["pa.Table", Header]:
+) -> tuple[ArrowTable, Header]:
     """Return an explanation as an Arrow table, and its header.
 
     Parameters
@@ -162,7 +160,7 @@ def arrow_table(
 
 def write_table(
     file: BinaryIO,
-    table: "pa.Table",
+    table: ArrowTable,
     header: Header,
     part: dict | None = None,
 ) -> None:
@@ -206,7 +204,7 @@ def _data(frame: pd.DataFrame, typed: bool, unknown: Any) -> tuple[list, list]:
     return [array for array, _ in columns], [note for _, note in columns]
 
 
-def _labels(outputs: np.ndarray) -> "pa.Array":
+def _labels(outputs: np.ndarray) -> Any:
     """Return the labels of outputs; as text, unless all are numbers."""
     import pyarrow as pa
 
@@ -261,7 +259,7 @@ class ExplanationFile:
             header.check(metadata, size)
         return cls(path, header)
 
-    def table(self) -> "pa.Table":
+    def table(self) -> ArrowTable:
         """Return the lines of the file; every page is compared with its checksum."""
         import pyarrow.parquet as pq
 
@@ -306,7 +304,7 @@ def _named(path: Path) -> Iterator[None]:
 
 def _parts(
     header: Header,
-    table: "pa.Table",
+    table: ArrowTable,
     positions: np.ndarray | None,
 ) -> dict[str, Any]:
     size = header.size
@@ -332,8 +330,10 @@ def _parts(
             column_from_arrow(heads[f"data:{name}"], note)
             for name, note in zip(names, header.data, strict=True)
         ]
-        data = pd.DataFrame(dict(enumerate(columns)), index=range(len(heads)))
-        data = data.set_axis(names, axis=1)
+        data = pd.DataFrame(
+            dict(enumerate(columns)),
+            index=range(len(heads)),
+        ).set_axis(names, axis=1)
     for error in ERRORS:
         check_errors(error.name, numbers[error.name], header.may_lack(error.name))
 

@@ -12,7 +12,6 @@ from skshapley._records._outcome import (
     BY_OUTPUT,
     BY_PLAYER,
     BY_ROW,
-    Record,
     SomeRecord,
     changed,
 )
@@ -28,15 +27,30 @@ def chosen(explanation: SomeRecord, key: Any) -> SomeRecord:
         return players(explanation, key)
     if not isinstance(key, tuple):
         return rows(explanation, key)
-    row_key, which, output = _axes(explanation, key)
+    several = explanation.output_names is not None
+    if len(key) == 2 and key[0] is Ellipsis and (several or not _are_names(key[1])):
+        key = (slice(None), slice(None), key[1])
+    key = tuple(slice(None) if part is Ellipsis else part for part in key)
+    if len(key) == 3 and not several:
+        what = explanation.settings.output
+        selected = "" if what is None else f", that of {what!r}"
+        raise ValueError(
+            f"{OWNER} has a single output{selected}; got {key[2]!r} for a third index: "
+            "leave it out.",
+        )
+    if not 1 <= len(key) <= 3:
+        raise TypeError(
+            f"{OWNER} takes [rows, features, outputs]; got {len(key)} indices.",
+        )
+    row_key, which, output_key = (*key, slice(None), None)[:3] if len(key) < 3 else key
     selection = rows(explanation, row_key)
-    if output is not None:
-        selection = outputs(selection, output)
-    return (
-        selection
-        if isinstance(which, slice) and which == slice(None)
-        else players(selection, which)
-    )
+    if output_key is not None and not _is_all(output_key):
+        selection = outputs(selection, output_key)
+    return selection if _is_all(which) else players(selection, which)
+
+
+def _is_all(key: Any) -> bool:
+    return isinstance(key, slice) and key == slice(None)
 
 
 @dataclass(frozen=True)
@@ -156,31 +170,6 @@ def _of_outputs(explanation: SomeRecord, places: Any) -> SomeRecord:
         else None,
         interactions=None if pairs is None else pairs.of_outputs(places),
         **changed(explanation, BY_OUTPUT, lambda part: part[..., places]),
-    )
-
-
-def _axes(explanation: Record, key: tuple) -> tuple[Any, Any, Any]:
-    """Divide a key of several parts, or with an Ellipsis, into rows, players and outputs."""
-    several = explanation.output_names is not None
-    if len(key) == 2 and key[0] is Ellipsis and (several or not _are_names(key[1])):
-        key = (slice(None), slice(None), key[1])
-    key = tuple(slice(None) if part is Ellipsis else part for part in key)
-    if len(key) == 3 and not several:
-        what = explanation.settings.output
-        selected = "" if what is None else f", that of {what!r}"
-        raise ValueError(
-            f"{OWNER} has a single output{selected}; got {key[2]!r} for a third index: "
-            "leave it out."
-        )
-    if not 1 <= len(key) <= 3:
-        raise TypeError(
-            f"{OWNER} takes [rows, features, outputs]; got {len(key)} indices."
-        )
-    row_key, which, last = (*key, slice(None), None)[:3] if len(key) < 3 else key
-    return (
-        row_key,
-        which,
-        None if isinstance(last, slice) and last == slice(None) else last,
     )
 
 

@@ -141,13 +141,15 @@ def _signed_texts(
         parts.append(explanation.others[0])
     if len(parts) + 2 < n_lines:
         parts.append(explanation.efficiency_gap[0])
-    ends = [explanation.predictions[0], explanation.base_values[0]]
     largest = np.abs(parts)[np.isfinite(parts)].max(initial=0.0)
     # the decimals that give the largest number three digits; None for extremes
     decimals = None
     if 1e-4 <= largest < 1e6:
         decimals = max(0, DIGITS - 1 - int(np.floor(np.log10(largest))))
-    prediction, base_value = (_fixed(end, decimals, "") for end in ends)
+    prediction, base_value = (
+        _fixed(end, decimals, "")
+        for end in [explanation.predictions[0], explanation.base_values[0]]
+    )
     return [prediction, *(_fixed(part, decimals, "+") for part in parts), base_value]
 
 

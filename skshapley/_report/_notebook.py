@@ -45,8 +45,10 @@ def explainer_widget(self: Attributor, X: Any) -> Any:
             " write a page with explanation.report(path, what_if=explainer)."
         ) from error
     kernel, content = panel_content(self, X)
-    scripts = [page_text("_report", name) for name in SHARED]
-    scripts += [page_text("_what_if", name) for name in PANEL]
+    scripts = [
+        *(page_text("_report", name) for name in SHARED),
+        *(page_text("_what_if", name) for name in PANEL),
+    ]
     # The style of a page holds within the widget only.
     style = page_text("_report", "report.css") + page_text("_what_if", STYLE)
     nested = style.replace(":root", "&").replace("body {", "& {")

@@ -88,8 +88,10 @@ class RawColumn:
             outside = outside[outside >= 0] if low >= 0 else outside
             values.append(pd.Series(outside))
         offered = pd.concat([part.astype(self.offered.dtype) for part in values])
-        offered = offered.drop_duplicates().sort_values(ignore_index=True)
-        return type(self)(self.name, offered, self.background, self.missing)
+        return replace(
+            self,
+            offered=offered.drop_duplicates().sort_values(ignore_index=True),
+        )
 
     @property
     def whole(self) -> bool:
@@ -279,10 +281,6 @@ class Inputs:
             lines[encoder.source] &= encoder.line is not None
         return lines
 
-    def cells(self, rows: pd.DataFrame) -> list[list[float | None]]:
-        """Return rows by column: numbers, None for missing ones, or codes of values."""
-        return cells_of(self.columns, self.is_number, rows)
-
     def check(self, way: Way, rows: pd.DataFrame, table: Any) -> None:
         """Raise UnreadableModelError unless the encoders reproduce the terms' numbers.
 
@@ -293,7 +291,7 @@ class Inputs:
         table : array or frame of shape (r, d)
             The same rows in the model's container.
         """
-        cells = self.cells(rows)
+        cells = cells_of(self.columns, self.is_number, rows)
         numbers = (
             term.inputs(leaf.matrix)
             for leaf, terms in zip(leaves_of(way, table), self.terms, strict=True)
@@ -327,14 +325,17 @@ class Inputs:
 
 def cells_of(columns: list, is_number: list[bool], rows: pd.DataFrame) -> list[list]:
     """Return rows by column: numbers, None for missing ones, or codes of offered values."""
-    cells = []
-    for place, (column, number) in enumerate(zip(columns, is_number, strict=True)):
-        values = rows.iloc[:, place]
-        if number:
-            cells.append(_numbers(values.to_numpy(float, na_value=np.nan)))
-        else:
-            cells.append(column.codes(values).tolist())
-    return cells
+    return [
+        _numbers(values.to_numpy(float, na_value=np.nan))
+        if number
+        else column.codes(values).tolist()
+        for column, number, (_, values) in zip(
+            columns,
+            is_number,
+            rows.items(),
+            strict=True,
+        )
+    ]
 
 
 def accepted(way: Way, columns: list, base: pd.DataFrame, like: Any) -> list:

@@ -146,8 +146,8 @@ def _written(explainer: Any, way: Any, rows: pd.DataFrame) -> dict[str, Any]:
     return {
         "columns": [*map(column_record, inputs.columns, inputs.is_number)],
         "terms": inputs.term_records(),
-        "rows": inputs.cells(rows),
-        "background": inputs.cells(sample),
+        "rows": cells_of(inputs.columns, inputs.is_number, rows),
+        "background": cells_of(inputs.columns, inputs.is_number, sample),
         "weights": weights.tolist(),
         "n_background": n_rows(like),
         "n_outputs": way.form.n_outputs,
@@ -211,33 +211,31 @@ class PanelAnswers:
         series = []
         for column, cells in zip(self.columns, zip(*rows, strict=True), strict=True):
             numbers = np.array(cells, dtype=float)
-            missing = np.isnan(numbers) if column.number else numbers < 0
+            values = pd.Series(numbers)
             if not column.number:
-                codes = np.where(missing, len(column.offered), numbers).astype(int)
+                codes = np.where(numbers < 0, len(column.offered), numbers).astype(int)
                 values = column.probes.iloc[codes]
             else:
-                values = pd.Series(numbers).astype(column.offered.dtype)
+                values = values.astype(column.offered.dtype)
             series.append(values.reset_index(drop=True))
         frame = pd.concat(series, axis=1).set_axis(as_pandas(self.like).columns, axis=1)
         return in_container(frame, self.like)
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return predictions, and the values if the panel asks for them."""
-        way = self.explainer._way
         cells = request["cells"]
         place = request["column"]
         curve = [[*cells[:place], x, *cells[place + 1 :]] for x in request["points"]]
-        first = [cells] if request["start"] is None else [cells, request["start"]]
-        predictions = way.predictions(self.table([*first, *curve])).tolist()
-        answer = {"id": request["id"], "predictions": predictions[0]}
-        answer["curve"] = predictions[len(first) :]
-        if request["values"]:
-            answer |= self._values(cells, request["output"])
-        if request["start"] is not None:
-            answer["former"] = {"predictions": predictions[1]}
-            if request["values"]:
-                answer["former"] |= self._values(request["start"], request["output"])
-        return answer
+        rows = [cells] if request["start"] is None else [cells, request["start"]]
+        table = self.table([*rows, *curve])
+        predictions = self.explainer._way.predictions(table).tolist()
+        states: list[dict[str, Any]] = [
+            {"predictions": prediction}
+            | (self._values(row, request["output"]) if request["values"] else {})
+            for row, prediction in zip(rows, predictions, strict=False)
+        ]
+        answer = {"id": request["id"], "curve": predictions[len(rows) :], **states[0]}
+        return answer if len(rows) == 1 else answer | {"former": states[1]}
 
     def _values(self, cells: list, output: int) -> dict[str, Any]:
         """Return the values of a row, their standard errors and the base value."""
@@ -273,11 +271,15 @@ def panel_content(explainer: Any, X: Any) -> tuple[PanelAnswers, dict[str, Any]]
     rows = as_pandas(table)
     like = table if background is None else background
     whole = as_pandas(like)
-    columns = [
-        RawColumn.of(name, whole.iloc[:, place], rows.iloc[:, place])
-        for place, name in enumerate(rows.columns)
-    ]
-    columns = accepted(explainer._way, columns, whole.iloc[:1], like)
+    columns = accepted(
+        explainer._way,
+        [
+            RawColumn.of(name, whole.iloc[:, place], rows.iloc[:, place])
+            for place, name in enumerate(rows.columns)
+        ],
+        whole.iloc[:1],
+        like,
+    )
     is_number = [column.number for column in columns]
     explanation = explainer.explain(take_rows(table, slice(0, 1)))
     names = explanation.output_names

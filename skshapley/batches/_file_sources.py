@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -30,9 +30,6 @@ PIECE_ROWS = 2**16
 PIECE_DOCUMENTS = 1024  # documents per frame, for an iterator of single documents
 UNNAMED = "text"
 LAZY = ("dask", "polars", "duckdb")  # libraries of lazy tables, read part by part
-
-if TYPE_CHECKING:
-    import pyarrow.dataset as ds
 
 
 def _table_source(table: Any) -> Source:
@@ -141,7 +138,7 @@ def _named(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _arrow_source(dataset: "ds.Dataset") -> Source:
+def _arrow_source(dataset: Any) -> Source:
     """Return the source of a pyarrow dataset: Parquet files, folders of them, or tables."""
     import pyarrow as pa
     import pyarrow.dataset as ds
@@ -321,5 +318,6 @@ def _frames(items: Iterable, name: Any) -> Iterator[Any]:
 
 def _frame(documents: Any, name: Any) -> pd.DataFrame:
     index = documents.index if isinstance(documents, pd.Series) else None
-    column = UNNAMED if name is None else name
-    return pd.Series(list(documents), index=index, dtype=object).to_frame(column)
+    return pd.Series(list(documents), index=index, dtype=object).to_frame(
+        UNNAMED if name is None else name,
+    )

@@ -359,8 +359,10 @@ class Folder:
         # empty columns.
         table = table if self._schema is None else _as_before(table, self._schema)
         self._schema = table.schema
-        path = self.path / PART.format(batch.number)
-        write_whole(path, lambda file: write_table(file, table, header, record))
+        write_whole(
+            self.path / PART.format(batch.number),
+            lambda file: write_table(file, table, header, record),
+        )
         skipped.unlink(missing_ok=True)
 
     def end(self, n_rows: int, last: Batch) -> None:

@@ -330,7 +330,14 @@ def compare(
         for rows in (first_rows, second_rows)
     ]
     pairs = None
-    if _same_rows(first_rows, second_rows):
+    # `zip` would stop at the end of the shorter dataset, and report equal rows.
+    if all(
+        one is not None
+        and other is not None
+        and one.index.equals(other.index)
+        and one.data.equals(other.data)
+        for one, other in zip_longest(first_rows.batches, second_rows.batches)
+    ):
         pairs = Means.of_batches(
             scores(second_rows, b) - scores(first_rows, a)
             for a, b in zip(first_rows.batches, second_rows.batches, strict=True)
@@ -351,18 +358,6 @@ def compare(
             rows.sample.refit_values is not None for rows in (first_rows, second_rows)
         ),
         index=table_index(first_rows.sample),
-    )
-
-
-def _same_rows(one: Rows, other: Rows) -> bool:
-    """Return True if both have the same rows, batch by batch."""
-    # `zip` would stop at the end of the shorter dataset, and report equal rows.
-    return all(
-        first is not None
-        and second is not None
-        and first.index.equals(second.index)
-        and first.data.equals(second.data)
-        for first, second in zip_longest(one.batches, other.batches)
     )
 
 
@@ -438,9 +433,8 @@ def _inputs(data: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str, object]]]:
     columns: list[np.ndarray] = []
     names: list[tuple[str, object]] = []
     for name, column in data.items():
-        numbers = column
-        if column.dtype == object:
-            numbers = pd.to_numeric(column, errors="coerce")
+        is_object = column.dtype == object
+        numbers = pd.to_numeric(column, errors="coerce") if is_object else column
         if pd.api.types.is_numeric_dtype(numbers) and numbers.count() == column.count():
             columns.append(numbers.to_numpy(dtype=np.float64, na_value=np.nan))
             names.append((str(name), None))

@@ -234,12 +234,11 @@ def _of_models(
     variances = np.concatenate([refits[label] for label in table["period"].unique()])
     base = np.tile(base, len(explanations))
     fewest = whole.refit_values.shape[2] - 1  # type: ignore[union-attr]
-    level = (1 - confidence) / (2 * len(table))
     # the degrees of freedom of a sum of two variances (Welch 1947)
     total = np.where(base + variances > 0, base + variances, 1.0)
     squares = (base / total) ** 2 + (variances / total) ** 2
     degrees = fewest / np.where(squares > 0, squares, 1.0)
-    critical = stdtrit(degrees, 1 - level)
+    critical = stdtrit(degrees, 1 - (1 - confidence) / (2 * len(table)))
     centre = table["centre"].to_numpy()
     width = np.hypot(table["high"] - centre, critical * np.sqrt(base + variances))
     table["low"] = centre - width
@@ -306,8 +305,7 @@ def _baseline_labels(baseline: Any, order: list) -> list:
     if baseline is None:
         return order[:1]
     labels = list(baseline) if isinstance(baseline, list | tuple | set) else [baseline]
-    unknown = [label for label in labels if label not in order]
-    if unknown or not labels:
+    if not labels or any(label not in order for label in labels):
         raise ValueError(
             f"drift got baseline={baseline!r}: choose among the periods {order}."
         )

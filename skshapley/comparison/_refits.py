@@ -84,8 +84,10 @@ class SumOfSquares:
         factor = degrees / ((degrees - 1) * (degrees + 2))
         square_of_trace = factor * ((degrees + 1) - 2 * trace_of_square)
         trace_of_square = factor * (degrees * trace_of_square - 1)
-        floor = square_of_trace / most
-        numerator = np.maximum(square_of_trace / np.fmax(trace_of_square, floor), 1.0)
+        numerator = np.maximum(
+            square_of_trace / np.fmax(trace_of_square, square_of_trace / most),
+            1.0,
+        )
         return cls(squares, expected, numerator, degrees * numerator)
 
     @property
@@ -93,9 +95,12 @@ class SumOfSquares:
         """Probabilities of larger sums without a change, ``(m,)``."""
         varies = self.expected > 0
         ratio = self.squares / np.where(varies, self.expected, 1.0)
-        p = fdtrc(self.numerator, self.denominator, ratio)
         # Values that no refit changes have no error.
-        return np.where(varies, p, np.where(self.squares > 0, 0.0, 1.0))
+        return np.where(
+            varies,
+            fdtrc(self.numerator, self.denominator, ratio),
+            np.where(self.squares > 0, 0.0, 1.0),
+        )
 
     def limits(self, level: np.ndarray | float) -> np.ndarray:
         """Return the sums that retraining alone exceeds with a probability, ``(m,)``."""

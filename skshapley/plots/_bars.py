@@ -182,7 +182,8 @@ class BarDisplay(ByRow, Display):
             value = part["value"].to_numpy()
             y = np.arange(len(part)) + (place % n_bars - (n_bars - 1) / 2) * height
             half = HALF_WIDTH * part["standard_error"].fillna(0.0).to_numpy()
-            colours = style.colour_of(value) if self.local else style.COLOURS[place]
+            signs = np.where(value < 0, style.NEGATIVE, style.POSITIVE).tolist()
+            colours = signs if self.local else style.COLOURS[place]
             ax.barh(y, value, height=0.94 * height, left=start, color=colours, zorder=2)
             wider = wider_half(part, "refit_error")
             style.error_bars(ax, value, y, wider, **style.WIDE_BAND)
@@ -391,8 +392,8 @@ class WaterfallDisplay(ByRow, Display):
         n = len(frame)
         rows = np.arange(1, n + 1)
         value, start, end = frame[["value", "start", "end"]].to_numpy().T
-        unknown = frame["feature"].isin([UNEXPLAINED, LEFT_OUT])
-        colours = np.where(unknown, style.NEUTRAL, style.colour_of(value)).tolist()
+        colours = np.where(value < 0, style.NEGATIVE, style.POSITIVE)
+        colours[frame["feature"].isin([UNEXPLAINED, LEFT_OUT])] = style.NEUTRAL
         half = HALF_WIDTH * frame["standard_error"].to_numpy()
         widest = wider_half(frame, "background_error", "refit_error")
         style.error_bars(ax, end, rows, widest, **style.WIDE_BAND)
@@ -419,9 +420,7 @@ class WaterfallDisplay(ByRow, Display):
         # The part of the bar without the interval; 0 where the interval is longer
         free = np.maximum(np.abs(value) - np.abs(reach), 0)
         inside = style.write_inside(ax, start, rows, texts, np.sign(value) * free)
-        outside = [
-            "" if within else text for within, text in zip(inside, texts, strict=True)
-        ]
+        outside = np.where(inside, "", texts).tolist()
         ax.use_sticky_edges = False  # numbers need room on both sides
         style.write_numbers(
             ax,
@@ -431,5 +430,5 @@ class WaterfallDisplay(ByRow, Display):
             [1, *value, 1],
             n + 2,
         )
-        style.arrow_bars(ax, rows, start, value, 0.7, colours)
+        style.arrow_bars(ax, rows, start, value, 0.7, colours.tolist())
         style.label_x(ax, f"{self._said}{style.interval_note(frame)}")

@@ -219,9 +219,12 @@ def _checked_image(owner, image, shape) -> np.ndarray:
     pixels = np.asarray(image)
     signal = shape[0] == 1
     colours = pixels.ndim == 3 and pixels.shape[2] in (3, 4)
-    kinds = "(height, width), (height, width, 3) or (height, width, 4) for players on a grid"
-    if signal:
-        kinds = "(n,) for players along a signal"
+    kinds = (
+        "(n,) for players along a signal"
+        if signal
+        else "(height, width), (height, width, 3) or (height, width, 4) for players on a "
+        "grid"
+    )
     fits = (
         pixels.shape in ((pixels.size,), (1, pixels.size))
         if signal
@@ -364,8 +367,8 @@ class InteractionsDisplay(Display):
             / 72
             * np.sin(np.pi / 4)
         )
-        width = min(3.0 + CELL[0] * len(names), 14.0)
-        return width, 1.1 + slanted + CELL[1] * len(names)
+        height = 1.1 + slanted + CELL[1] * len(names)
+        return min(3.0 + CELL[0] * len(names), 14.0), height
 
     def _colour_limits(self) -> tuple[float, float]:
         limit = self.table["value"].abs().max() or 1.0

@@ -258,18 +258,21 @@ AXES = Constraint(
     "matplotlib Axes, a sequence of them, or None for a new figure",
     error=TypeError,
 )
-COUNT = Maybe(Count(), hint="None shows all")
-ROW = Maybe(
-    Constraint(
-        lambda row: isinstance(row, Integral) and not isinstance(row, bool),
-        "the position of a row, an int",
+
+
+CONSTRAINTS = {
+    "row": Maybe(
+        Constraint(
+            lambda row: isinstance(row, Integral) and not isinstance(row, bool),
+            "the position of a row, an int",
+        ),
+        hint="such as row=0, or for a label row=explanation.index.get_loc(label)",
+        error=TypeError,
     ),
-    hint="such as row=0, or for a label row=explanation.index.get_loc(label)",
-    error=TypeError,
-)
-
-
-CONSTRAINTS = {"row": ROW, "max_features": COUNT, "ax": AXES, "axes": AXES}
+    "max_features": Maybe(Count(), hint="None shows all"),
+    "ax": AXES,
+    "axes": AXES,
+}
 
 
 def check_drawing(display, explanation, *, output, one_row=False, **given) -> None:

@@ -316,9 +316,10 @@ class ControlChartDisplay(ByFeature):
 
         def make(name) -> Any:
             part = table if name is None else table[table["output"] == name]
-            selection = features or _farthest(part)[:max_features]
             return cls(
-                part[part["feature"].isin(selection)].reset_index(drop=True),
+                part[
+                    part["feature"].isin(features or _farthest(part)[:max_features])
+                ].reset_index(drop=True),
                 label,
             )
 
@@ -495,8 +496,8 @@ class MaskingCurveDisplay(Drawn):
         """
         # before the model is called
         check_values(cls.__name__, kwargs, cls._constraints)
-        several = len(getattr(estimator, "classes_", ())) > 2
-        options = {"output": "predicted"} if several else {}
+        classes = getattr(estimator, "classes_", ())
+        options = {"output": "predicted"} if len(classes) > 2 else {}
         explainer = explainer_of(cls.__name__, estimator, background, **options)
         return cls.from_curves(
             masking_curve(explainer, explainer.explain(X), X),

@@ -340,8 +340,11 @@ def _points(
     legend: list[str] = []
     if partner is not None:
         partner_data = explanation.data[partner]
-        categories = keyed(partner_data) or _two_values(partner_data)
-        level, legend = categories or (levels(partner_data), [])
+        level, legend = (
+            keyed(partner_data)
+            or _two_values(partner_data)
+            or (levels(partner_data), [])
+        )
     table = pd.DataFrame(
         {
             "feature": explanation.feature_names[column],
@@ -367,9 +370,10 @@ def _two_values(column) -> tuple[np.ndarray, list[str]] | None:
     distinct, firsts = np.unique(numbers[finite], return_index=True)
     if len(distinct) != 2:
         return None
-    texts = [value_text(value) for value in column[finite].iloc[firsts]]
     codes = np.searchsorted(distinct, numbers).astype(np.float64)
-    return np.where(finite, codes, np.nan), texts
+    return np.where(finite, codes, np.nan), [
+        value_text(value) for value in column[finite].iloc[firsts]
+    ]
 
 
 def _ends(values) -> list[str]:

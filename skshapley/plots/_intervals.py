@@ -322,10 +322,11 @@ class DumbbellDisplay(ByRow):
 
         def make(name) -> Any:
             table = whole if name is None else whole.loc[name]
-            table = table[table.index.isin(comparison.feature_names)]
             columns = ["difference", "low", "high", "p_adjusted"]
-            table = table[[*comparison.names, *columns]]
-            table = table.set_axis(["first", "second", *columns], axis=1)
+            table = table.loc[
+                table.index.isin(comparison.feature_names),
+                [*comparison.names, *columns],
+            ].set_axis(["first", "second", *columns], axis=1)
             table = table.rename_axis("feature").reset_index()
             return cls(table[:max_features], comparison.names, label)
 

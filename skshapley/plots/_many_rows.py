@@ -107,11 +107,10 @@ class BeeswarmDisplay(ByRow, Display):
             folded = fold(shown, max_features, sizes)
             r, p = folded.values.shape
             by_feature = np.arange(r * p).reshape(r, p).T.ravel()
-            table = points(folded).drop(columns="background_error")
-            table = table.iloc[by_feature].reset_index(drop=True)
+            table = points(folded).iloc[by_feature].reset_index(drop=True)
             in_levels = [levels(folded.data.iloc[:, player]) for player in range(p)]
             table.insert(3, "level", np.concatenate(in_levels))
-            return cls(table, response_name(shown))
+            return cls(table.drop(columns="background_error"), response_name(shown))
 
         return cls._of_outputs(
             explanation,
@@ -150,8 +149,10 @@ class BeeswarmDisplay(ByRow, Display):
         frame = self.frame()
         style.zero_line(ax)
         n = len(frame) // frame["feature"].nunique()
-        half = HALF_WIDTH * frame["standard_error"].fillna(0.0).to_numpy()
-        half = np.fmax(half, wider_half(frame, "refit_error"))
+        half = np.fmax(
+            HALF_WIDTH * frame["standard_error"].fillna(0.0).to_numpy(),
+            wider_half(frame, "refit_error"),
+        )
         x = frame["value"].to_numpy()
         y = frame["y"].to_numpy()
         level = np.ma.masked_invalid(frame["level"].to_numpy(dtype=np.float64))
@@ -300,8 +301,12 @@ class MatrixDisplay(ByRow, Display):
         values = self.values.to_numpy()
         p, r = values.shape
         _, limit = self._limits or self._colour_limits()
-        half = HALF_WIDTH * self.standard_errors.to_numpy()
-        image, faded = style.faded_cells(ax, values, half, limit)
+        image, faded = style.faded_cells(
+            ax,
+            values,
+            HALF_WIDTH * self.standard_errors.to_numpy(),
+            limit,
+        )
         ax.grid(visible=False)  # the image is below the lines
         ax.xaxis.get_major_locator().set_params(integer=True)
         style.label_x(ax, f"rows, similar ones together{faded}")
@@ -487,13 +492,12 @@ class DecisionDisplay(ByRow, Display):
         lines.set_array(paths[:, 0])
         ax.add_collection(lines)
         ends = paths[:, :-1]
-        half = HALF_WIDTH * self.table["standard_error"].to_numpy()
         of_rows = np.repeat(lines.to_rgba(paths[:, 0]), ends.shape[1], axis=0)
         style.point_intervals(
             ax,
             ends.ravel(),
             np.broadcast_to(heights[:-1], ends.shape).ravel(),
-            half,
+            HALF_WIDTH * self.table["standard_error"].to_numpy(),
             of_rows,
             faintness(len(paths)),
             width=3.0,

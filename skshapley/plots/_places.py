@@ -135,8 +135,9 @@ def places(data: pd.Series, value: np.ndarray) -> tuple[NDArray[np.float64], Tic
     else:
         return _on_a_scale(data, value, missing)
     codes = np.where(np.isnan(codes), len(texts), codes)
-    names = [*texts, *([MISSING] if missing.any() else [])]
-    return codes + swarm(value, codes), dict(enumerate(names))
+    return codes + swarm(value, codes), dict(
+        enumerate([*texts, *([MISSING] if missing.any() else [])]),
+    )
 
 
 def _on_a_scale(

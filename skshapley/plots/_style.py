@@ -62,11 +62,6 @@ def signed_colours() -> Any:
     )
 
 
-def colour_of(values) -> list[str]:
-    """Return the colour of each attribution's sign."""
-    return [NEGATIVE if value < 0 else POSITIVE for value in np.asarray(values)]
-
-
 def panels(axes, n, owner, size, n_together=1) -> list[Any]:
     """Return the n given axes, or new ones of a given size in inches.
 
