@@ -450,7 +450,12 @@ def _changes(game: Game, values, fractions, n_jobs=None) -> NDArray[np.float64]:
             'them, such as output="predicted".'
         )
     rows = np.arange(game.n_rows)
-    coalitions = np.stack([_coalitions(v, fractions) for v in values])
+    # Ties keep the order of the columns, so equal values give the same curve in every
+    # run.
+    order = np.argsort(-np.stack(values), axis=1, kind="stable")
+    ranks = np.argsort(order, axis=1)[:, None]
+    first = ranks < np.round(fractions * game.n_players)[:, None]
+    coalitions = np.concatenate([~first, first], axis=1)
     requests = Requests(
         np.repeat(rows, coalitions.shape[1]),
         coalitions.reshape(-1, game.n_players),
@@ -474,12 +479,3 @@ def _by_instance(values) -> list[NDArray[np.float64]]:
             "values.output(name)."
         )
     return values
-
-
-def _coalitions(values, fractions) -> NDArray[np.bool_]:
-    """Return the coalitions of deletion, then of insertion, ``(2 q, p)``."""
-    # Ties keep the order of the columns, so equal values give the same curve in every
-    # run.
-    rank = np.argsort(np.argsort(-values, kind="stable"))
-    first = rank < np.round(fractions * len(values))[:, None]
-    return np.concatenate([~first, first])

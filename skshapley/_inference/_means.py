@@ -309,14 +309,25 @@ def intervals(
     sizes : bool, default=False
         Whether the numbers are sizes, with a tail of unknown length above.
     """
-    critical = critical_value(means, confidence, simultaneous)
-    skewness = np.where(varying(means), means.skewness, 0.0)
+    varies = varying(means)
+    if not simultaneous or varies.sum() < 2:
+        critical = float(stdtrit(means.degrees, (1 + confidence) / 2))
+    else:
+        # the largest studentised mean over draws with the same covariance (a
+        # multiplier bootstrap)
+        part = means.part(varies)
+        studentised = [
+            np.abs(draws / part.errors).max(axis=1)
+            for draws in _draws(part, DRAWS, varies.sum())
+        ]
+        critical = float(np.quantile(np.concatenate(studentised), confidence))
+    skewness = np.where(varies, means.skewness, 0.0)
     tail_skewness = skewness
     above = means.above
     if sizes and simultaneous:
         tail_skewness, above = _common_tail(means, skewness)
     # A constant that is not 0 may be a rare event that no row has missed.
-    unseen = means.n > 1 and ~varying(means) & (means.values != 0)
+    unseen = means.n > 1 and ~varies & (means.values != 0)
     ends = []
     for side, behind, ahead, skewness_ahead in (
         (-1.0, means.above, means.below, -skewness),
@@ -401,21 +412,6 @@ def _hall(skewness: np.ndarray, critical: float) -> np.ndarray:
     # form
     root = np.cbrt(1 - a * (critical + a / 6))
     return np.where(skewed, 3 / a * (1 - root), critical)
-
-
-def critical_value(means: Means, confidence: float, simultaneous: bool) -> float:
-    """Return the half-width of the intervals in standard errors."""
-    varies = varying(means)
-    if not simultaneous or varies.sum() < 2:
-        return float(stdtrit(means.degrees, (1 + confidence) / 2))
-    # the largest studentised mean over draws with the same covariance (a multiplier
-    # bootstrap)
-    part = means.part(varies)
-    sizes = [
-        np.abs(draws / part.errors).max(axis=1)
-        for draws in _draws(part, DRAWS, varies.sum())
-    ]
-    return float(np.quantile(np.concatenate(sizes), confidence))
 
 
 def varying(means: Means) -> np.ndarray:

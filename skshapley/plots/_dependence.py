@@ -164,8 +164,9 @@ class DependenceDisplay(ByFeature, Display):
             # The strongest output chooses the partners of all.
             strongest = chosen
             if output is None and explanation.output_names is not None:
-                name = explanation.output_names[strengths(explanation).argmax()]
-                strongest = explanation.output(name)
+                strongest = explanation.output(
+                    explanation.output_names[strengths(explanation).argmax()],
+                )
             tables = []
             ticks = {}
             legends = {}

@@ -222,19 +222,18 @@ def with_pairs(explanation, n) -> Explanation:
     """
     interactions = explanation.interactions
     names = explanation.feature_names
-    first, second = np.triu_indices(len(names), 1)
-    pairs = interactions.values[0, first, second]
+    players = np.array(np.triu_indices(len(names), 1))
+    pairs = interactions.values[0][tuple(players)]
     order = np.argsort(-np.abs(pairs), kind="stable")[:n]
     order = order[pairs[order] != 0]
-    first = first[order]
-    second = second[order]
+    first, second = players[:, order]
     pairs = pairs[order]
     values = explanation.values.copy()
     errors = errors_of(explanation).copy()
-    for players in (first, second):
+    for members in (first, second):
         # Unbuffered, since a player may be in several pairs.
-        np.subtract.at(values[0], players, pairs / 2)
-        errors[:, players] = np.nan
+        np.subtract.at(values[0], members, pairs / 2)
+        errors[:, members] = np.nan
     joint = [f"{names[i]} × {names[j]}" for i, j in zip(first, second, strict=True)]
     split: dict[str, Any] = {"values": values, "standard_errors": errors}
     # A feature gives away parts of its interactions, whose errors are unknown.
