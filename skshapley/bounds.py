@@ -389,8 +389,12 @@ def leverage_samples(epsilon, delta, n_players) -> Numbers:
     rank = n_players - 1
     # The matrix must be well conditioned with probability 1 - delta / 2; the residuals
     # take the rest.
-    for_gram = rank / RATE * np.log(2 * rank / delta)
-    return np.ceil(np.maximum(for_gram, 8 * rank / (delta * epsilon)))
+    return np.ceil(
+        np.maximum(
+            rank / RATE * np.log(2 * rank / delta),
+            8 * rank / (delta * epsilon),
+        ),
+    )
 
 
 VERSIONS = ("corrected", "sharp", "published", "preprint")
@@ -776,12 +780,11 @@ def absolute_information(joint, first, second, given=()) -> float:
 
     together = over([*first, *second, *given])
     # By convention 0 log 0 = 0: combinations that never occur add nothing.
-    positive = together > 0
     ratio = np.divide(
         together * over(given),
         over([*first, *given]) * over([*second, *given]),
         out=np.ones(together.shape),
-        where=positive,
+        where=together > 0,
     )
     return float((together * np.abs(np.log(ratio))).sum())
 
@@ -824,13 +827,14 @@ def graph_dependence(joint, player, near, response=-1) -> float:
     joint = np.asarray(joint, dtype=float)
     response = response % joint.ndim
     inner = [j for j in near if j != player]
-    beyond = [j for j in range(joint.ndim) if j not in {player, response, *inner}]
     conditions = [(subset, (*subset, response)) for subset in _subsets(inner)]
     # All subsets on both sides: 25 ms of CPU for nine binary players. Two further
     # players multiply the time by six.
     dependences = [
         absolute_information(joint, [player], outside, condition)
-        for outside in _subsets(beyond)[1:]
+        for outside in _subsets(
+            [j for j in range(joint.ndim) if j not in {player, response, *inner}],
+        )[1:]
         for condition in chain.from_iterable(conditions)
     ]
     return max(dependences, default=0.0)

@@ -312,14 +312,17 @@ class MaskingCurve:
             change = pd.DataFrame(getattr(self, kind))
             mean = change.mean()
             half = HALF_WIDTH * change.sem()
-            columns = {
-                "kind": kind,
-                "fraction": self.fractions,
-                "mean": mean,
-                "low": mean - half,
-                "high": mean + half,
-            }
-            parts.append(pd.DataFrame(columns))
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "kind": kind,
+                        "fraction": self.fractions,
+                        "mean": mean,
+                        "low": mean - half,
+                        "high": mean + half,
+                    },
+                ),
+            )
         return pd.concat(parts, ignore_index=True)
 
     def area(self) -> pd.Series:
@@ -434,11 +437,16 @@ def masking_curve(
                 f"and {'no X' if X is None else 'X'}: pass one game for each row, and "
                 "X only with an explainer."
             )
-        curves = [
-            _changes(FunctionGame(row_game, len(attribution)), [attribution], fractions)
-            for row_game, attribution in zip(games, values, strict=True)
-        ]
-        changes = np.concatenate(curves)
+        changes = np.concatenate(
+            [
+                _changes(
+                    FunctionGame(row_game, len(attribution)),
+                    [attribution],
+                    fractions,
+                )
+                for row_game, attribution in zip(games, values, strict=True)
+            ],
+        )
     return MaskingCurve(fractions, changes[:, 0], changes[:, 1])
 
 

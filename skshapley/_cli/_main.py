@@ -108,10 +108,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _manual(name: str) -> dict[str, Any]:
     """Return the manual of a command for argparse."""
-    text = (files("skshapley._cli") / "manuals" / f"{name}.txt").read_text(
-        encoding="utf-8"
-    )
-    return {"epilog": text, "formatter_class": argparse.RawDescriptionHelpFormatter}
+    return {
+        "epilog": (files("skshapley._cli") / "manuals" / f"{name}.txt").read_text(
+            encoding="utf-8",
+        ),
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+    }
 
 
 def _positive(text: str) -> int:

@@ -245,8 +245,10 @@ def limits_of_changes(
     n = max(LEAST_PERMUTATIONS, ceil(20 / (1 - confidence)))
     largest = np.empty(n)
     for i in range(n):
-        sums = np.add.reduceat(powers[rng.permutation(len(powers))], starts, axis=0)
-        changes, errors = _changes(sums, counts)
+        changes, errors = _changes(
+            np.add.reduceat(powers[rng.permutation(len(powers))], starts, axis=0),
+            counts,
+        )
         sizes = np.zeros(errors.shape)
         np.divide(np.abs(changes), errors, out=sizes, where=errors > least)
         largest[i] = sizes.max(initial=0.0)
@@ -393,8 +395,12 @@ def _to_limit(
         Probability of a mean beyond the limit.
     """
     width = behind + ahead
-    finite = (width > 0) & np.isfinite(width)
-    share = np.divide(behind, width, out=np.full(len(width), 0.5), where=finite)
+    share = np.divide(
+        behind,
+        width,
+        out=np.full(len(width), 0.5),
+        where=(width > 0) & np.isfinite(width),
+    )
     beyond = np.maximum(n * (1 - share), TINY)
     return width * (betaincinv(n * share + 1, beyond, 1 - tail) - share)
 
@@ -474,10 +480,13 @@ def _critical_differences(
     # differences without an error have no studentised size
     inverse = np.where(errors > 0, 1 / np.where(errors > 0, errors, 1.0), 0.0)
     # The draws times the pairs bound the time; 1,000 draws still fix a 95 % quantile.
-    n = int(np.clip(MOST_NUMBERS // max(m * m, 1), LEAST_DRAWS, DRAWS))
     sizes = [
         (np.abs(draws[:, :, None] - draws[:, None, :]) * inverse).max(axis=2)
-        for draws in _draws(means, n, m * m)
+        for draws in _draws(
+            means,
+            int(np.clip(MOST_NUMBERS // max(m * m, 1), LEAST_DRAWS, DRAWS)),
+            m * m,
+        )
     ]
     largest = np.concatenate(sizes)
     if simultaneous:

@@ -407,8 +407,11 @@ class Explanation(Hinting, Record):
             )
         outputs = self.output_names
         if kind == "wide":
-            columns = self.feature_names if outputs is None else table_index(self)
-            frame = pd.DataFrame(flat(self.values), index=self.index, columns=columns)
+            frame = pd.DataFrame(
+                flat(self.values),
+                index=self.index,
+                columns=self.feature_names if outputs is None else table_index(self),
+            )
         else:
             numbers = {
                 "data": np.tile(
@@ -584,8 +587,12 @@ class Explanation(Hinting, Record):
         ValueError
             If there are several outputs.
         """
-        spent = [None if np.isnan(n) else round(n) for n in self.n_evaluations]
-        return to_shapiq(self, "SV", self.values, spent)
+        return to_shapiq(
+            self,
+            "SV",
+            self.values,
+            [None if np.isnan(n) else round(n) for n in self.n_evaluations],
+        )
 
     @staticmethod
     def merge(

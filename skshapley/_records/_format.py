@@ -153,11 +153,10 @@ def lists_of(lines: np.ndarray, nulls: bool) -> Any:
     import pyarrow as pa
 
     m = lines.shape[1]
-    kind = pa.list_(pa.field("element", pa.float64()), m)
     return pa.FixedSizeListArray.from_arrays(
         pa.array(lines.ravel(), from_pandas=nulls),
         m,
-    ).cast(kind)
+    ).cast(pa.list_(pa.field("element", pa.float64()), m))
 
 
 def numbers_of(column: Any) -> np.ndarray:
@@ -356,10 +355,9 @@ class Header:
     @property
     def size(self) -> Dimensions:
         """The sizes that determine the columns."""
-        k = 1 if self.outputs is None else len(self.outputs["names"])
         return Dimensions(
             [decoded(name) for name in self.features["names"]],
-            k,
+            1 if self.outputs is None else len(self.outputs["names"]),
             self.added,
         )
 

@@ -171,8 +171,14 @@ def inferred_importance(
     if len(of_refits):
         # zero means with the covariance of the refits
         none = np.zeros(len(unit))
-        covariance = np.atleast_2d(np.cov(of_refits / n, rowvar=False))
-        refits = Means(none, covariance, float(len(of_refits)), none, none, none)
+        refits = Means(
+            none,
+            np.atleast_2d(np.cov(of_refits / n, rowvar=False)),
+            float(len(of_refits)),
+            none,
+            none,
+            none,
+        )
         means = means.minus(refits)
         refit_errors = refits.errors
     table = inferences(means, confidence, simultaneous, sample, sizes=True)

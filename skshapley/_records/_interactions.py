@@ -86,8 +86,12 @@ class Interactions(Frozen):
             The other attributes.
         """
         p = attributions.shape[1]
-        square = None if np.isnan(errors).all() else _square(errors, p)
-        return cls(_square(pairs, p), square, attributions, **others)
+        return cls(
+            _square(pairs, p),
+            None if np.isnan(errors).all() else _square(errors, p),
+            attributions,
+            **others,
+        )
 
     @classmethod
     def of_outcome(cls, outcome: Outcome, one_output: bool, **others: Any) -> Self:
@@ -151,10 +155,11 @@ class Interactions(Frozen):
         places : int or ndarray of int
             An int gives a record of a single output.
         """
-        names = np.asarray(self.output_names)[places] if np.ndim(places) else None
         return replace(
             self,
-            output_names=names,
+            output_names=np.asarray(self.output_names)[places]
+            if np.ndim(places)
+            else None,
             **changed(self, _BY_OUTPUT, lambda part: part[..., places]),
         )
 
@@ -175,8 +180,11 @@ class Interactions(Frozen):
                     f" {record.index!r}."
                 )
         parts: dict[str, Any] = {name: joined(records, name) for name in _BY_OUTPUT}
-        rows = first.rows.append([record.rows for record in records[1:]])
-        return replace(first, rows=rows, **parts)
+        return replace(
+            first,
+            rows=first.rows.append([record.rows for record in records[1:]]),
+            **parts,
+        )
 
     @property
     def main_effects(self) -> np.ndarray:

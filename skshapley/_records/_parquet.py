@@ -314,9 +314,11 @@ def _parts(
         # Each row has k consecutive lines, one for each output.
         table = table.take((positions[:, None] * k + np.arange(k)).ravel())
     heads = table.take(np.arange(len(table) // k) * k)
-    declared = (*ENDS, *COSTS) if header.of_tokens else (*ENDS, *OF_PLAYERS, *COSTS)
     numbers = {
-        column.name: column.read(table, size) for column in header.present(declared)
+        column.name: column.read(table, size)
+        for column in header.present(
+            (*ENDS, *COSTS) if header.of_tokens else (*ENDS, *OF_PLAYERS, *COSTS),
+        )
     }
     if header.of_tokens:
         names, of_tokens, data = read_tokens(

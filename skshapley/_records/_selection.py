@@ -95,11 +95,12 @@ def rows(explanation: SomeRecord, key: Any) -> SomeRecord:
             "row",
             "labels are chosen with .loc[label]",
         )
-    pairs = None if explanation.interactions is None else explanation.interactions[key]
     return replace(
         explanation,
         data=explanation.data.iloc[key],
-        interactions=pairs,
+        interactions=None
+        if explanation.interactions is None
+        else explanation.interactions[key],
         **changed(explanation, BY_ROW, lambda part: part[key]),
     )
 
@@ -304,17 +305,16 @@ def summed(explanation: Any, labels: list, members: list[list[int]]) -> Any:
     members : list of list of int
         The players of each sum.
     """
-    sums = changed(
-        explanation,
-        BY_PLAYER,
-        lambda part: np.stack([part[:, m].sum(axis=1) for m in members], axis=1),
-    )
     return replace(
         explanation,
         data=columns_of(explanation.data, labels, members),
         feature_names=np.array([str(label) for label in labels], dtype=object),
         interactions=None,
-        **sums,
+        **changed(
+            explanation,
+            BY_PLAYER,
+            lambda part: np.stack([part[:, m].sum(axis=1) for m in members], axis=1),
+        ),
     )
 
 

@@ -186,16 +186,13 @@ class Encoder:
     def of(cls, column: RawColumn, source: int, numbers: NDArray[np.float64]) -> Self:
         """Return the encoder of the numbers for the values in `RawColumn.probes`."""
         n = len(column.offered)
-        line = (
-            _line(column.offered.to_numpy(float), numbers[:n])
-            if column.number
-            else None
-        )
         return cls(
             source,
             numbers[:n],
             None if column.missing.empty else float(numbers[n]),
-            line,
+            _line(column.offered.to_numpy(float), numbers[:n])
+            if column.number
+            else None,
         )
 
     def record(self, number: bool) -> dict[str, Any]:
@@ -252,16 +249,15 @@ class Inputs:
         """
         columns = accepted(way, columns, base, like)
         owner = np.repeat(np.arange(len(columns)), [len(c.probes) for c in columns])
-        probes = leaves_of(way, in_container(probe_table(base, columns), like))
         terms = []
         encoders = []
         for first, probe in zip(
             leaves_of(way, in_container(base, like)),
-            probes,
+            leaves_of(way, in_container(probe_table(base, columns), like)),
             strict=True,
         ):
-            source = _sources(probe.matrix, first.matrix[0], owner)
             write = WRITERS[type(probe.form)]
+            source = _sources(probe.matrix, first.matrix[0], owner)
             terms.append([*write(probe.form, source, first.matrix[0])])
             for term in terms[-1]:
                 numbers = term.inputs(probe.matrix)

@@ -218,8 +218,10 @@ class PanelAnswers:
             else:
                 values = values.astype(column.offered.dtype)
             series.append(values.reset_index(drop=True))
-        frame = pd.concat(series, axis=1).set_axis(as_pandas(self.like).columns, axis=1)
-        return in_container(frame, self.like)
+        return in_container(
+            pd.concat(series, axis=1).set_axis(as_pandas(self.like).columns, axis=1),
+            self.like,
+        )
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return predictions, and the values if the panel asks for them."""
@@ -227,8 +229,9 @@ class PanelAnswers:
         place = request["column"]
         curve = [[*cells[:place], x, *cells[place + 1 :]] for x in request["points"]]
         rows = [cells] if request["start"] is None else [cells, request["start"]]
-        table = self.table([*rows, *curve])
-        predictions = self.explainer._way.predictions(table).tolist()
+        predictions = self.explainer._way.predictions(
+            self.table([*rows, *curve]),
+        ).tolist()
         states: list[dict[str, Any]] = [
             {"predictions": prediction}
             | (self._values(row, request["output"]) if request["values"] else {})

@@ -62,9 +62,8 @@ def _table_source(table: Any) -> Source:
                 )
             yield piece, None if index is None else index[rows]
 
-    facts = {"kind": type(table).__name__, "columns": columns, "rows": n}
     return Source(
-        facts,
+        {"kind": type(table).__name__, "columns": columns, "rows": n},
         read,
         take_rows(table, slice(0, 0)),
         n,
@@ -146,7 +145,6 @@ def _arrow_source(dataset: Any) -> Source:
     files = getattr(dataset, "files", ())
     # Hashing the content would read everything twice; batches are compared by content
     # later.
-    sizes = [dataset.filesystem.get_file_info(file).size for file in files]
     n = dataset.count_rows()
     names = dataset.schema.names
     # A missing column would read as missing values.
@@ -163,7 +161,7 @@ def _arrow_source(dataset: Any) -> Source:
         "files": len(files),
         "names and sizes": digest_of(
             [file.rsplit("/", 1)[-1] for file in files],
-            sizes,
+            [dataset.filesystem.get_file_info(file).size for file in files],
         ),
     }
 
@@ -317,7 +315,10 @@ def _frames(items: Iterable, name: Any) -> Iterator[Any]:
 
 
 def _frame(documents: Any, name: Any) -> pd.DataFrame:
-    index = documents.index if isinstance(documents, pd.Series) else None
-    return pd.Series(list(documents), index=index, dtype=object).to_frame(
+    return pd.Series(
+        list(documents),
+        index=documents.index if isinstance(documents, pd.Series) else None,
+        dtype=object,
+    ).to_frame(
         UNNAMED if name is None else name,
     )

@@ -53,8 +53,10 @@ def table_digest(X, index=None) -> str:
         ]
     else:
         frame = as_pandas(X)
-        names = [(str(name), str(dtype)) for name, dtype in frame.dtypes.items()]
-        content = [names, pd.util.hash_pandas_object(frame, index=False).to_numpy()]
+        content = [
+            [(str(name), str(dtype)) for name, dtype in frame.dtypes.items()],
+            pd.util.hash_pandas_object(frame, index=False).to_numpy(),
+        ]
     if index is not None and not isinstance(index, pd.RangeIndex):
         content += [list(index.names), pd.util.hash_pandas_object(index).to_numpy()]
     return digest_of(*content)
@@ -217,10 +219,11 @@ def _code_parts(code: CodeType) -> Iterator[Any]:
 
 def _globals_of(code: CodeType) -> set[str]:
     """Return the names of the globals that a function uses."""
-    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
     names = {
         step.argval
         for step in dis.get_instructions(code)
         if step.opname == "LOAD_GLOBAL"
     }
-    return names.union(*map(_globals_of, inner))
+    return names.union(
+        *(_globals_of(part) for part in code.co_consts if isinstance(part, CodeType)),
+    )

@@ -169,8 +169,11 @@ def explain_batches(  # type: ignore[misc]
             f" {type(explainer).__name__}.",
         )
     check_is_fitted(explainer, "players_")
-    options = {"batch_rows": batch_rows, "n_sample": n_sample, "on_error": on_error}
-    check_values(OWNER, options, CONSTRAINTS)
+    check_values(
+        OWNER,
+        {"batch_rows": batch_rows, "n_sample": n_sample, "on_error": on_error},
+        CONSTRAINTS,
+    )
     if batch_rows is None:
         batch_rows = BATCH_DOCUMENTS if explainer._way.container else BATCH_ROWS
     source, request = opened(explainer, source, columns, keys)
@@ -193,9 +196,9 @@ def explain_batches(  # type: ignore[misc]
             "batch_rows": int(batch_rows),
             "columns": request.columns,
             "keys": request.keys,
+            "n_sample": None if n_sample is None else int(n_sample),
         }
-        n_sample = None if n_sample is None else int(n_sample)
-        entropy = folder.begin(explainer, source, {**settings, "n_sample": n_sample})
+        entropy = folder.begin(explainer, source, settings)
         total, pieces = parts(entropy)
         run = Attempts(explainer, entropy, on_error, total, int(batch_rows))
         n_skipped = _write(run, folder, total, pieces, verbose)
@@ -353,12 +356,11 @@ class Attempts:
             If there are bad rows and they are not to be skipped, or if workers die.
         """
         finished, failures = self._halved(batch)
-        pieces = [[part.first_row, part.first_row + len(part)] for part, _ in finished]
         return Attempt(
             self.explainer._way.merge([explanation for _, explanation in finished])
             if finished
             else None,
-            pieces,
+            [[part.first_row, part.first_row + len(part)] for part, _ in finished],
             failures,
         )
 
@@ -475,9 +477,8 @@ def _write(
     n_skipped = done = before = 0
     with progress(n_rows, verbose) as report:
         for batch in parts:
-            batch_file = folder.found(batch)
             try:
-                skipped, is_new = _settled(run, folder, batch, batch_file)
+                skipped, is_new = _settled(run, folder, batch, folder.found(batch))
             except UnwrittenFileError as error:
                 raise OSError(
                     f"{OWNER} cannot write {batch} into out={str(folder.path)!r}: "

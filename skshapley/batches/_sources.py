@@ -239,12 +239,15 @@ def batches(source: Source, wanted: Wanted, batch_rows: int) -> Iterator[Batch]:
             rows = slice(start, start + batch_rows)
             first = number * batch_rows
             part = take_rows(X, rows)
-            labels = (
+            yield Batch(
+                number,
+                first,
+                part,
                 pd.RangeIndex(first, first + n_rows(part))
                 if index is None
-                else index[rows]
+                else index[rows],
+                index is not None,
             )
-            yield Batch(number, first, part, labels, index is not None)
             number += 1
         n_buffered -= stop
         remaining = slice(stop, None)

@@ -342,8 +342,6 @@ def compare(
             scores(second_rows, b) - scores(first_rows, a)
             for a, b in zip(first_rows.batches, second_rows.batches, strict=True)
         )
-    parts = (part for rows in (first_rows, second_rows) for part in rows.batches)
-    gap = any(map(gap_shows, parts))
     return Comparison(
         names=(names[0], names[1]),
         n_rows=(int(means[0].n), int(means[1].n)),
@@ -353,7 +351,11 @@ def compare(
         second=means[1],
         pairs=pairs,
         unit=unit,
-        gap=gap,
+        gap=any(
+            gap_shows(part)
+            for rows in (first_rows, second_rows)
+            for part in rows.batches
+        ),
         refits=all(
             rows.sample.refit_values is not None for rows in (first_rows, second_rows)
         ),
@@ -415,10 +417,9 @@ def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
             "find_cohorts needs at least one row; got an empty explanation."
         )
     inputs, names = _inputs(explanation.data)
-    least = max(1, int(np.ceil(LEAST_SHARE * len(explanation))))
     tree = DecisionTreeRegressor(
         max_leaf_nodes=n_cohorts,
-        min_samples_leaf=least,
+        min_samples_leaf=max(1, int(np.ceil(LEAST_SHARE * len(explanation)))),
         random_state=0,
     ).fit(inputs, flat(explanation.values))
     rules = _rules(tree.tree_, names, 0, {})

@@ -237,8 +237,10 @@ def _of_models(
     # the degrees of freedom of a sum of two variances (Welch 1947)
     total = np.where(base + variances > 0, base + variances, 1.0)
     squares = (base / total) ** 2 + (variances / total) ** 2
-    degrees = fewest / np.where(squares > 0, squares, 1.0)
-    critical = stdtrit(degrees, 1 - (1 - confidence) / (2 * len(table)))
+    critical = stdtrit(
+        fewest / np.where(squares > 0, squares, 1.0),
+        1 - (1 - confidence) / (2 * len(table)),
+    )
     centre = table["centre"].to_numpy()
     width = np.hypot(table["high"] - centre, critical * np.sqrt(base + variances))
     table["low"] = centre - width

@@ -210,8 +210,7 @@ class RefitComparison:
     ) -> pd.DataFrame:
         """Return roots of sums of squares with their limits and p-values."""
         refits: Any = self.first.refit_values, self.second.refit_values
-        n_refits = refits[0].shape[2], refits[1].shape[2]
-        sums = SumOfSquares.of(squares, grams, n_refits)
+        sums = SumOfSquares.of(squares, grams, (refits[0].shape[2], refits[1].shape[2]))
         return pd.DataFrame(
             {
                 "difference": np.sqrt(sums.squares),

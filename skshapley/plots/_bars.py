@@ -126,10 +126,11 @@ class BarDisplay(ByRow, Display):
         several = output is None and explanation.output_names is not None
         if several and row is None and cohorts is None:
             check_drawing(cls, explanation, output=output, **options)
-            table = _stacked_table(explanation, max_features)
-            return cls(table, response=response_name(explanation), stacked=True).plot(
-                ax
-            )
+            return cls(
+                _stacked_table(explanation, max_features),
+                response=response_name(explanation),
+                stacked=True,
+            ).plot(ax)
         masks: dict[Any, Any] = {None: slice(None)}
         if cohorts is not None:
             if row is not None:
@@ -183,8 +184,14 @@ class BarDisplay(ByRow, Display):
             y = np.arange(len(part)) + (place % n_bars - (n_bars - 1) / 2) * height
             half = HALF_WIDTH * part["standard_error"].fillna(0.0).to_numpy()
             signs = np.where(value < 0, style.NEGATIVE, style.POSITIVE).tolist()
-            colours = signs if self.local else style.COLOURS[place]
-            ax.barh(y, value, height=0.94 * height, left=start, color=colours, zorder=2)
+            ax.barh(
+                y,
+                value,
+                height=0.94 * height,
+                left=start,
+                color=signs if self.local else style.COLOURS[place],
+                zorder=2,
+            )
             wider = wider_half(part, "refit_error")
             style.error_bars(ax, value, y, wider, **style.WIDE_BAND)
             style.error_bars(ax, value, y, half)

@@ -337,11 +337,10 @@ class InteractionsDisplay(Display):
 
         def make(shown, _) -> Any:
             drawn = one_row(explanation, row) if output is None else shown
-            title = "interaction" if len(shown) == 1 else "mean absolute interaction"
             return cls(
                 _table(shown.interactions, _order(drawn.interactions)[:max_features]),
                 response_name(shown),
-                title,
+                "interaction" if len(shown) == 1 else "mean absolute interaction",
             )
 
         return cls._of_outputs(

@@ -82,10 +82,13 @@ def fold(explanation, max_features, size=None) -> Explanation:
     # A row named "1 other feature" takes the same room as the feature itself.
     if n_others <= 1:
         return explanation[:, order]
-    selection = replace(explanation[:, order[:max_features]], others=explanation.others)
     # Summed with signs, as one group: sums of sizes would not add up to the prediction.
     remainder = explanation.values[:, order[max_features:]].sum(axis=1)
-    return with_players(selection, [f"{n_others} other features"], remainder[:, None])
+    return with_players(
+        replace(explanation[:, order[:max_features]], others=explanation.others),
+        [f"{n_others} other features"],
+        remainder[:, None],
+    )
 
 
 def adding_up(explanation) -> Explanation:

@@ -198,8 +198,12 @@ class ConvergenceDisplay(ByFeature):
 
     def _draw(self, *axes) -> None:
         for ax, feature in zip(axes, pd.unique(self.table["feature"]), strict=True):
-            part = self.table[self.table["feature"] == feature]
-            lines = style.curves(ax, part, "n_model_rows", "method")
+            lines = style.curves(
+                ax,
+                self.table[self.table["feature"] == feature],
+                "n_model_rows",
+                "method",
+            )
             style.name_panel(ax, "model rows")
             # Numbers of five digits overlap if a narrow panel has more of them.
             ax.locator_params(axis="x", nbins=4)

@@ -100,8 +100,10 @@ class ImportanceDisplay(ByRow, Display):
                 table = table.loc[
                     shown.feature_names[np.argsort(-sizes, kind="stable")]
                 ]
-            label = f"mean |attribution| ({response_name(shown)}), with 95 % interval"
-            return cls(_table(table, None)[:max_features], label)
+            return cls(
+                _table(table, None)[:max_features],
+                f"mean |attribution| ({response_name(shown)}), with 95 % interval",
+            )
 
         return cls._of_outputs(
             explanation,
@@ -147,10 +149,9 @@ class ImportanceDisplay(ByRow, Display):
             cls._constraints,
         )
         table = importance.importance(LEVEL)
-        label = f"mean {response_name(importance.rows)}, with 95 % interval"
         return cls(
             _table(table, table["p_adjusted"] <= alpha)[:max_features],
-            label,
+            f"mean {response_name(importance.rows)}, with 95 % interval",
         ).plot(ax)
 
     @classmethod

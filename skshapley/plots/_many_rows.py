@@ -108,8 +108,13 @@ class BeeswarmDisplay(ByRow, Display):
             r, p = folded.values.shape
             by_feature = np.arange(r * p).reshape(r, p).T.ravel()
             table = points(folded).iloc[by_feature].reset_index(drop=True)
-            in_levels = [levels(folded.data.iloc[:, player]) for player in range(p)]
-            table.insert(3, "level", np.concatenate(in_levels))
+            table.insert(
+                3,
+                "level",
+                np.concatenate(
+                    [levels(folded.data.iloc[:, player]) for player in range(p)],
+                ),
+            )
             return cls(table.drop(columns="background_error"), response_name(shown))
 
         return cls._of_outputs(
@@ -136,12 +141,14 @@ class BeeswarmDisplay(ByRow, Display):
         )
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
-        names = super()._row_names(letters - 2)
         marks = []
         for _, part in self.table.groupby("feature", sort=False):
             data = ordered_numbers(part["data"].reset_index(drop=True).infer_objects())
             marks.append(direction_mark(*direction(data, part["value"].to_numpy())))
-        return [name + mark for name, mark in zip(names, marks, strict=True)]
+        return [
+            name + mark
+            for name, mark in zip(super()._row_names(letters - 2), marks, strict=True)
+        ]
 
     def _draw(self, ax) -> None:
         from matplotlib.cm import ScalarMappable
@@ -155,8 +162,9 @@ class BeeswarmDisplay(ByRow, Display):
         )
         x = frame["value"].to_numpy()
         y = frame["y"].to_numpy()
-        level = np.ma.masked_invalid(frame["level"].to_numpy(dtype=np.float64))
-        colours = style.level_colours()(level)
+        colours = style.level_colours()(
+            np.ma.masked_invalid(frame["level"].to_numpy(dtype=np.float64)),
+        )
         # Intervals lie below the points, which would otherwise disappear.
         style.point_intervals(ax, x, y, half, colours, faintness(n))
         ax.scatter(x, y, s=dot_size(n), c=colours, linewidth=0, zorder=3,
@@ -260,10 +268,9 @@ class MatrixDisplay(ByRow, Display):
             folded = fold(folded, max_features, sizes)
             columns = folded.index[order]
             values = pd.DataFrame(folded.values[order].T, folded.feature_names, columns)
-            errors = pd.DataFrame(errors_of(folded)[order].T, values.index, columns)
             return cls(
                 values,
-                errors,
+                pd.DataFrame(errors_of(folded)[order].T, values.index, columns),
                 pd.Series(folded.predictions[order], columns),
                 response_name(folded),
             )
@@ -492,13 +499,12 @@ class DecisionDisplay(ByRow, Display):
         lines.set_array(paths[:, 0])
         ax.add_collection(lines)
         ends = paths[:, :-1]
-        of_rows = np.repeat(lines.to_rgba(paths[:, 0]), ends.shape[1], axis=0)
         style.point_intervals(
             ax,
             ends.ravel(),
             np.broadcast_to(heights[:-1], ends.shape).ravel(),
             HALF_WIDTH * self.table["standard_error"].to_numpy(),
-            of_rows,
+            np.repeat(lines.to_rgba(paths[:, 0]), ends.shape[1], axis=0),
             faintness(len(paths)),
             width=3.0,
         )

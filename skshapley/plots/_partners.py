@@ -234,13 +234,12 @@ def with_pairs(explanation, n) -> Explanation:
         # Unbuffered, since a player may be in several pairs.
         np.subtract.at(values[0], members, pairs / 2)
         errors[:, members] = np.nan
-    joint = [f"{names[i]} × {names[j]}" for i, j in zip(first, second, strict=True)]
     split: dict[str, Any] = {"values": values, "standard_errors": errors}
     # A feature gives away parts of its interactions, whose errors are unknown.
     split |= dict.fromkeys(("background_errors", "refit_values"))
     return with_players(
         replace(explanation, **split),
-        joint,
+        [f"{names[i]} × {names[j]}" for i, j in zip(first, second, strict=True)],
         pairs[None],
         errors_of(interactions)[:1, first, second],
     )

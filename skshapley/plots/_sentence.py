@@ -163,11 +163,15 @@ class SentenceDisplay(Display):
         low = self.table["value"].min()
         high = self.table["value"].max()
         ends = f"{number(low, signed=True)} to {number(high, signed=True)}"
-        title = fill(
-            f"attribution ({self.response}): {ends}",
-            2 * style.letters_within(ax),
+        ax.set_title(
+            fill(
+                f"attribution ({self.response}): {ends}",
+                2 * style.letters_within(ax),
+            ),
+            loc="left",
+            color=style.ink(ax),
+            parse_math=False,
         )
-        ax.set_title(title, loc="left", color=style.ink(ax), parse_math=False)
         ax.axis("off")
         style.settle(ax)
         pieces, n_lines, width = self._lines(style.width_in_points(ax))
