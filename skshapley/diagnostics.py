@@ -410,7 +410,16 @@ def masking_curve(
             f"masking_curve got fractions={fractions.tolist()}: choose numbers in [0, "
             "1]."
         )
-    values = _by_instance(values)
+    values = values.values if isinstance(values, Explanation) else values
+    if np.ndim(values[0]) == 0:
+        values = [values]
+    values = [np.asarray(row, dtype=np.float64) for row in values]
+    if any(row.ndim != 1 for row in values):
+        raise ValueError(
+            f"masking_curve got values with rows of shape {values[0].shape}: pass one "
+            "value for each player, shape (r, p); for several outputs, pass "
+            "values.output(name).",
+        )
     if hasattr(explainer, "explain"):
         check_is_fitted(explainer, "reward_")
         if X is None:
@@ -472,18 +481,3 @@ def _changes(game: Game, values, fractions, n_jobs=None) -> NDArray[np.float64]:
     with Evaluator(game, n_jobs) as evaluator:
         worth = evaluator(requests).reshape(game.n_rows, 2, -1)
     return worth - game.full(rows)[:, None]
-
-
-def _by_instance(values) -> list[NDArray[np.float64]]:
-    """Return one array ``(p,)`` for each row."""
-    values = values.values if isinstance(values, Explanation) else values
-    if np.ndim(values[0]) == 0:
-        values = [values]
-    values = [np.asarray(row, dtype=np.float64) for row in values]
-    if any(row.ndim != 1 for row in values):
-        raise ValueError(
-            f"masking_curve got values with rows of shape {values[0].shape}: pass one "
-            "value for each player, shape (r, p); for several outputs, pass "
-            "values.output(name)."
-        )
-    return values

@@ -180,9 +180,8 @@ def p_values(means: Means, two_sided: bool = False) -> np.ndarray:
     p_values : ndarray of shape (m,)
         1 where a mean is zero without an error; NaN for a single row.
     """
-    values = means.values
     errors = means.errors
-    sizes = np.abs(values) if two_sided else values
+    sizes = np.abs(means.values) if two_sided else means.values
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(errors == 0, np.where(sizes > 0, np.inf, -np.inf), sizes / errors)
     p = stdtr(means.degrees, -t)

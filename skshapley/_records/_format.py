@@ -99,12 +99,6 @@ class Column:
         p = len(size.players)
         return size.lengths.get(self.name, p * (p - 1) // 2) if "l" in self.axes else 1
 
-    def valid_types(self, size: Dimensions) -> tuple[str, ...]:
-        """Return the valid Arrow types of the columns, as text."""
-        if "l" not in self.axes:
-            return self.types
-        return (f"fixed_size_list<element: double>[{self.length(size)}]",)
-
     def numbers(self, explanation: Record) -> np.ndarray:
         """Return the numbers of an explanation; NaN if they are unknown."""
         if self.attribute != "interactions":
@@ -421,10 +415,11 @@ class Header:
         """Return the names of some columns in the file, with the valid types."""
         types: dict[str, tuple[str, ...]] = {}
         for column in self.present(columns):
-            types |= dict.fromkeys(
-                column.names(self.size),
-                column.valid_types(self.size),
-            )
+            valid = column.types
+            if "l" in column.axes:
+                length = column.length(self.size)
+                valid = (f"fixed_size_list<element: double>[{length}]",)
+            types |= dict.fromkeys(column.names(self.size), valid)
         return types
 
     def check(self, metadata: Any, size: int) -> None:

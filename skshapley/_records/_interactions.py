@@ -265,10 +265,8 @@ class Interactions(Frozen):
         """
         names, values, errors = by_pair(self)
         # one line per output and pair, as for a single row
-        lines = long_frame(pd.RangeIndex(1), self.output_names, names, {}).drop(
-            columns="row"
-        )
-        index = pd.MultiIndex.from_frame(lines.infer_objects())
+        lines = long_frame(pd.RangeIndex(1), self.output_names, names, {})
+        index = pd.MultiIndex.from_frame(lines.drop(columns="row").infer_objects())
         frame = mean_sizes(
             values,
             errors,

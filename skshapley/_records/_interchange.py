@@ -145,17 +145,18 @@ def to_shapiq(
             values |= {
                 (i, j): float(record.values[row, i, j]) for i, j in pairs.tolist()
             }
-        converted = shapiq.InteractionValues(
-            values=values,
-            index=index,
-            min_order=2 if players is None else 0,
-            max_order=order,
-            n_players=p,
-            estimated=errors is None or bool(errors[row].any()),
-            estimation_budget=None if budgets is None else budgets[row],
-            baseline_value=base,
+        results.append(
+            shapiq.InteractionValues(
+                values=values,
+                index=index,
+                min_order=2 if players is None else 0,
+                max_order=order,
+                n_players=p,
+                estimated=errors is None or bool(errors[row].any()),
+                estimation_budget=None if budgets is None else budgets[row],
+                baseline_value=base,
+            ),
         )
-        results.append(converted)
     return results
 
 

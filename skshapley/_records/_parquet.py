@@ -98,18 +98,19 @@ def arrow_table(
     row, output = np.divmod(np.arange(r * k), k)
     levels = index_to_arrow(explanation.index, unknown) if keyed else None
     tokens = tokens_of(explanation)
-    data: list = []
-    notes: list = []
-    if tokens is None:
-        data, notes = _data(explanation.data, typed, unknown)
-    settings = explanation.settings.all
+    data, notes = (
+        _data(explanation.data, typed, unknown) if tokens is None else ([], [])
+    )
     header = Header(
         format=FORMAT,
         n_rows=r,
         of_tokens=tokens is not None,
         features=_written(explanation.feature_names, unknown),
         outputs=None if outputs is None else _written(outputs, unknown),
-        settings={name: encoded(v, unknown) for name, v in settings.items()},
+        settings={
+            name: encoded(value, unknown)
+            for name, value in explanation.settings.all.items()
+        },
         index=None if levels is None else [[name, note] for name, _, note in levels],
         data=notes,
         lacking=[name for name in LACKING if getattr(explanation, name) is None],

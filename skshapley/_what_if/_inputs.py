@@ -82,7 +82,7 @@ class RawColumn:
             high = float(self.offered.max())
             steps = np.arange(1, N_BEYOND + 1) / N_BEYOND * BEYOND * (high - low)
             outside = np.concatenate([low - steps, high + steps])
-            if self.whole:
+            if pd.api.types.is_integer_dtype(self.offered.dtype):
                 outside = np.round(outside)
             # unsigned integers have no values below zero
             outside = outside[outside >= 0] if low >= 0 else outside
@@ -92,11 +92,6 @@ class RawColumn:
             self,
             offered=offered.drop_duplicates().sort_values(ignore_index=True),
         )
-
-    @property
-    def whole(self) -> bool:
-        """True for a column of integers."""
-        return pd.api.types.is_integer_dtype(self.offered.dtype)
 
     @property
     def probes(self) -> pd.Series:
@@ -299,24 +294,10 @@ class Inputs:
                 computed = encoder(cells[source], self.is_number[source])
                 size = np.abs(np.nan_to_num([*column, *encoder.table])).max()
                 if not np.allclose(computed, column, ROUNDING, ROUNDING * size, True):
-                    name = self.columns[source].name
                     raise UnreadableModelError(
-                        f"a step of the model does not depend on {name!r} alone"
+                        "a step of the model does not depend on "
+                        f"{self.columns[source].name!r} alone",
                     )
-
-    def term_records(self) -> list[dict[str, Any]]:
-        """Return the terms for the script."""
-        terms = [term for leaf_terms in self.terms for term in leaf_terms]
-        is_number = self.is_number
-        return [
-            term.record
-            | {
-                "inputs": [
-                    encoder.record(is_number[encoder.source]) for encoder in encoders
-                ]
-            }
-            for term, encoders in zip(terms, self.encoders, strict=True)
-        ]
 
 
 def cells_of(columns: list, is_number: list[bool], rows: pd.DataFrame) -> list[list]:
@@ -404,7 +385,7 @@ def column_record(column: RawColumn, number: bool) -> dict[str, Any]:
         quantiles = np.quantile(values, QUANTILES) if len(values) else np.zeros(5)
         range_ = [values.min(initial=np.inf), values.max(initial=-np.inf)]
         record |= {
-            "whole": column.whole,
+            "whole": pd.api.types.is_integer_dtype(column.offered.dtype),
             "single": column.offered.dtype == np.float32,
             "quantiles": quantiles.tolist(),
             "range": range_ if len(values) else [0, 0],

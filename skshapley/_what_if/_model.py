@@ -1,6 +1,7 @@
 """A fitted explainer as the model of a page that computes, or of a panel in a notebook."""
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -143,11 +144,16 @@ def _written(explainer: Any, way: Any, rows: pd.DataFrame) -> dict[str, Any]:
     inputs.check(way, sample, background)
     inputs.check(way, rows, in_container(rows, like))
     names = way.labels.output_names
+    is_number = inputs.is_number
+    terms = zip(chain.from_iterable(inputs.terms), inputs.encoders, strict=True)
     return {
-        "columns": [*map(column_record, inputs.columns, inputs.is_number)],
-        "terms": inputs.term_records(),
-        "rows": cells_of(inputs.columns, inputs.is_number, rows),
-        "background": cells_of(inputs.columns, inputs.is_number, sample),
+        "columns": [*map(column_record, inputs.columns, is_number)],
+        "terms": [
+            term.record | {"inputs": [e.record(is_number[e.source]) for e in encoders]}
+            for term, encoders in terms
+        ],
+        "rows": cells_of(inputs.columns, is_number, rows),
+        "background": cells_of(inputs.columns, is_number, sample),
         "weights": weights.tolist(),
         "n_background": n_rows(like),
         "n_outputs": way.form.n_outputs,

@@ -280,9 +280,9 @@ class ExplanationDataset:
             )
 
     def __repr__(self) -> str:
-        state = "finished" if self.finished else "not finished"
         try:
             content = f"{len(self)} rows"
         except OSError:
             content = "damaged"
-        return f"<ExplanationDataset {str(self.path)!r}: {content}, {state}>"
+        state = "" if self.finished else "not "
+        return f"<ExplanationDataset {str(self.path)!r}: {content}, {state}finished>"

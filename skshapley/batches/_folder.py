@@ -328,8 +328,9 @@ class Folder:
                 import pyarrow as pa
 
                 # without the metadata added by reading
-                plain = pa.schema([column.remove_metadata() for column in schema])
-                self._schema = self._schema or plain
+                self._schema = self._schema or pa.schema(
+                    [column.remove_metadata() for column in schema],
+                )
                 skipped.unlink(missing_ok=True)  # left by a run that died
             return batch_file
         return None

@@ -431,8 +431,11 @@ class Attempts:
                 raise self._failed(batch, error) from error
             return True
         # Compared to the last bit: a retrained model may differ by little.
-        before = found.part.parts()["predictions"].ravel()
-        return np.array_equal(np.concatenate(predicted).ravel(), before, equal_nan=True)
+        return np.array_equal(
+            np.concatenate(predicted).ravel(),
+            found.part.parts()["predictions"].ravel(),
+            equal_nan=True,
+        )
 
     def recovers(self, batch: Batch, failures: list[dict]) -> bool:
         """Return True if a row that was set aside can be explained now."""

@@ -299,22 +299,18 @@ def _stacked(parts: list) -> Any:
             else np.concatenate(parts)
         )
     if isinstance(parts[0], pd.DataFrame):
-        return pd.concat(_with_the_same_categories(parts), ignore_index=True)
+        frames = [frame.copy(deep=False) for frame in parts]
+        for name in frames[0].columns:
+            columns = [frame[name] for frame in frames]
+            kinds = {column.dtype for column in columns}
+            # joint categories, so that joining the frames keeps the categorical dtype
+            if len(kinds) > 1 and all(
+                isinstance(kind, pd.CategoricalDtype) for kind in kinds
+            ):
+                shared_type = union_categoricals(columns, ignore_order=True).dtype
+                for frame in frames:
+                    frame[name] = frame[name].astype(shared_type)
+        return pd.concat(frames, ignore_index=True)
     import narwhals as nw
 
     return nw.concat([narwhal(part) for part in parts]).to_native()
-
-
-def _with_the_same_categories(frames: list[pd.DataFrame]) -> list[pd.DataFrame]:
-    """Return frames with joint categories, so that joining them keeps the categorical dtype."""
-    frames = [frame.copy(deep=False) for frame in frames]
-    for name in frames[0].columns:
-        columns = [frame[name] for frame in frames]
-        kinds = {column.dtype for column in columns}
-        if len(kinds) > 1 and all(
-            isinstance(kind, pd.CategoricalDtype) for kind in kinds
-        ):
-            shared_type = union_categoricals(columns, ignore_order=True).dtype
-            for frame in frames:
-                frame[name] = frame[name].astype(shared_type)
-    return frames

@@ -198,14 +198,29 @@ class Comparison:
         change = self._change(which)
         low, high = intervals(change, confidence, simultaneous)
         p = p_values(change, two_sided=True)
-        table = self._differences(which, self.index).assign(
-            low=low * self.unit[which],
-            high=high * self.unit[which],
-            p_value=p,
-            p_adjusted=adjusted(p),
+        table = (
+            self._differences(which, self.index)
+            .assign(
+                low=low * self.unit[which],
+                high=high * self.unit[which],
+                p_value=p,
+                p_adjusted=adjusted(p),
+            )
+            .sort_values("difference", key=abs, ascending=False, kind="stable")
         )
-        table = table.sort_values("difference", key=abs, ascending=False, kind="stable")
-        return table if kind == "importance" else pd.concat([table, self._rest()])
+        if kind == "importance":
+            return table
+        # With the remaining lines, the differences sum to the prediction difference.
+        # They have no test, because they belong to the explainers, not to features.
+        names = [BASE, GAP] if self.gap else [BASE]
+        index = pd.Index(names, name="feature")
+        if self.output_names is not None:
+            index = pd.MultiIndex.from_product(
+                [names, self.output_names],
+                names=["feature", "output"],
+            ).swaplevel()
+        ends = self._differences(slice(2 * m, 2 * m + len(index)), index)
+        return pd.concat([table, ends])
 
     def _change(self, own: slice) -> Means:
         """Return the differences of some means."""
@@ -226,21 +241,6 @@ class Comparison:
             },
             index=index,
         )
-
-    def _rest(self) -> pd.DataFrame:
-        """Return the lines that make the differences sum to the prediction difference.
-
-        They have no test, because they belong to the explainers, not to features.
-        """
-        names = [BASE, GAP] if self.gap else [BASE]
-        start = 2 * len(self.index)
-        index = pd.Index(names, name="feature")
-        if self.output_names is not None:
-            index = pd.MultiIndex.from_product(
-                [names, self.output_names],
-                names=["feature", "output"],
-            ).swaplevel()
-        return self._differences(slice(start, start + len(index)), index)
 
     def __repr__(self) -> str:
         rows = f"{self.n_rows[0]} and {self.n_rows[1]} rows{', paired' if self.paired else ''}"
@@ -319,8 +319,10 @@ def compare(
     )
     # Powers of two: dividing by them is exact, and squares of values above 1e154 do not
     # overflow.
-    unit = np.tile(units(values, len(first_rows.sample.feature_names)), 2)
-    unit = np.append(unit, np.full(3 * k, np.ldexp(1.0, np.frexp(largest)[1])))
+    unit = np.append(
+        np.tile(units(values, len(first_rows.sample.feature_names)), 2),
+        np.full(3 * k, np.ldexp(1.0, np.frexp(largest)[1])),
+    )
 
     def scores(rows: Rows, batch: Explanation) -> np.ndarray:
         return np.hstack([flat(batch.values), rows.sizes(batch), ends(batch)]) / unit
@@ -332,11 +334,11 @@ def compare(
     pairs = None
     # `zip` would stop at the end of the shorter dataset, and report equal rows.
     if all(
-        one is not None
-        and other is not None
-        and one.index.equals(other.index)
-        and one.data.equals(other.data)
-        for one, other in zip_longest(first_rows.batches, second_rows.batches)
+        before is not None
+        and after is not None
+        and before.index.equals(after.index)
+        and before.data.equals(after.data)
+        for before, after in zip_longest(first_rows.batches, second_rows.batches)
     ):
         pairs = Means.of_batches(
             scores(second_rows, b) - scores(first_rows, a)

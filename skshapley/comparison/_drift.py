@@ -65,9 +65,10 @@ class Drift:
         return self.table[self.table["alarm"]].reset_index(drop=True)
 
     def __repr__(self) -> str:
-        n = int(self.table["alarm"].sum())
         periods = self.table["period"].nunique()
-        return f"<Drift of {self.kind}s over {periods} periods: {n} alarms>"
+        return (
+            f"<Drift of {self.kind}s over {periods} periods: {len(self.alarms)} alarms>"
+        )
 
 
 def drift(
@@ -145,9 +146,9 @@ def drift(
     for _, masks in _batches(rows, periods):
         counts.update({label: int(mask.sum()) for label, mask in masks.items()})
     # "missing" is no time, so it comes last instead of being sorted.
-    dated = pd.Series([label for label in counts if label != "missing"], dtype=object)
+    dated = [label for label in counts if label != "missing"]
     order = [
-        *dated.sort_values().tolist(),
+        *pd.Series(dated, dtype=object).sort_values().tolist(),
         *(["missing"] if "missing" in counts else []),
     ]
     base = _baseline_labels(baseline, order)

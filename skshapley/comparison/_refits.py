@@ -171,14 +171,13 @@ class RefitComparison:
         )
         players = table_index(self.first)
         if kind == "feature":
-            # one chance of a false alarm for all features
-            level = (1 - confidence) / len(players)
             squares = np.mean(differences**2, axis=0)
             grams = np.einsum("arj,brj->jab", refits, refits) / len(differences)
+            # one chance of a false alarm for all features
+            level = (1 - confidence) / len(players)
             table = self._table(squares, grams, players, level)
             table["p_adjusted"] = np.minimum(len(players) * table["p_value"], 1.0)
             return table.sort_values("difference", ascending=False, kind="stable")
-        level = 1 - confidence
         if kind == "row":
             squares = np.sum(differences**2, axis=1)
             grams = np.einsum("arj,brj->rab", refits, refits)
@@ -195,7 +194,7 @@ class RefitComparison:
                 [rows.to_numpy()[lines.codes[0]], *names],
                 names=["row", *levels],
             )
-        table = self._table(squares, grams, index, level)
+        table = self._table(squares, grams, index, 1 - confidence)
         if kind == "value":
             table["difference"] = differences.ravel()
         table["p_adjusted"] = adjusted(table["p_value"].to_numpy())
@@ -223,8 +222,7 @@ class RefitComparison:
 
     def __repr__(self) -> str:
         first, second = self.names
-        rows = len(self.first)
-        return f"<RefitComparison of {first!r} and {second!r}: {rows} rows>"
+        return f"<RefitComparison of {first!r} and {second!r}: {len(self.first)} rows>"
 
 
 def _centred(explanation: Explanation) -> np.ndarray:

@@ -64,8 +64,6 @@ def _method(
             ) from error.__cause__
 
     signature = inspect.signature(make)
-    first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = list(signature.parameters.values())[1:]
     method.__name__, method.__qualname__ = name, f"PlotAccessor.{name}"
     # The accessor supplies the explanation, so its entry must not appear in the help.
     # Python 3.13 removes the indentation of docstrings, `getdoc` in any version.
@@ -74,7 +72,12 @@ def _method(
         "",
         f"{inspect.getdoc(make)}\n",
     )
-    method.__signature__ = signature.replace(parameters=[first, *parameters])  # type: ignore[attr-defined]
+    method.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[
+            inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+            *[*signature.parameters.values()][1:],
+        ],
+    )
     return method
 
 

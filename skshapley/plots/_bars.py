@@ -387,8 +387,8 @@ class WaterfallDisplay(ByRow, Display):
         """
         # The table runs from top to bottom, and the sum from the base value at the
         # bottom upwards.
-        upwards = self.table["value"].to_numpy()[::-1]
-        ends = (self.base_value + np.cumsum(upwards))[::-1]
+        upwards = np.cumsum(self.table["value"].to_numpy()[::-1])
+        ends = (self.base_value + upwards)[::-1]
         return self.table.assign(start=np.append(ends[1:], self.base_value), end=ends)
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:

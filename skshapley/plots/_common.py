@@ -332,9 +332,9 @@ def check_features(owner, parameter, names, known) -> None:
     """Raise ValueError for unknown names of features."""
     unknown = [name for name in names if name not in known]
     if unknown:
-        meant = suggested(unknown[0], known)
         raise ValueError(
-            f"{owner} got {parameter}={unknown}{meant}: choose among {list(known)}."
+            f"{owner} got {parameter}={unknown}{suggested(unknown[0], known)}: choose "
+            f"among {list(known)}.",
         )
 
 

@@ -216,8 +216,12 @@ class ConvergenceDisplay(ByFeature):
         what = f"attribution ({self.response})" + (" and 95 % band" if banded else "")
         style.label_y(axes[0], what)
         if len(lines) > 1:
-            letters = style.letters_within(axes[-1]) - 4
-            style.legend(axes[0], axes[0].get_lines(), lines, letters)
+            style.legend(
+                axes[0],
+                axes[0].get_lines(),
+                lines,
+                style.letters_within(axes[-1]) - 4,
+            )
 
 
 MOST_TICKS = 8
@@ -309,10 +313,10 @@ class ControlChartDisplay(ByFeature):
             cls._constraints,
         )
         table = drift.to_frame()
-        all_features = pd.unique(table["feature"]).tolist()
         if features is not None:
             features = [features] if isinstance(features, str) else list(features)
-            check_features(cls.__name__, "features", features, all_features)
+            choices = pd.unique(table["feature"]).tolist()
+            check_features(cls.__name__, "features", features, choices)
         check_output(cls.__name__, drift, output)
         label = (
             "mean attribution" if drift.kind == "attribution" else "mean |attribution|"

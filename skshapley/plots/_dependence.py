@@ -21,7 +21,7 @@ from skshapley.plots._common import (
 from skshapley.plots._display import ByFeature, Display, SmallMultiples
 from skshapley.plots._partners import check_pairs, interacting, measured_partners
 from skshapley.plots._places import (
-    category_colours,
+    OTHERS,
     dot_size,
     faintness,
     keyed,
@@ -268,6 +268,12 @@ class DependenceDisplay(ByFeature, Display):
         partner = part["partner"].iloc[0]
         level = part["level"].to_numpy()
         if groups := self.legends[feature]:
+            # the colour of categories that share one is grey
+            shared = len(groups) == len(style.COLOURS) and groups[-1].endswith(OTHERS)
+            colours = [
+                *style.COLOURS[: len(groups) - shared],
+                *[style.NEUTRAL] * shared,
+            ]
             # Points without a category stay grey below the coloured ones, instead of
             # disappearing.
             ax.scatter(x, value, s=size, c=style.NEUTRAL, linewidth=0, zorder=3)
@@ -280,7 +286,7 @@ class DependenceDisplay(ByFeature, Display):
                     linewidth=0,
                     zorder=4,
                 )
-                for place, colour in enumerate(category_colours(groups))
+                for place, colour in enumerate(colours)
                 for in_category in [level == place]
             ]
             style.legend(

@@ -122,8 +122,10 @@ class Drawn(Hinting, ABC):
             "feature",
         )
         subject = "" if self.response == "response" else f" of the {self.response}"
-        hint = ".figure_ is the picture, .frame() its data"
-        return f"<{type(self).__name__}: {features}{subject}; {hint}>"
+        return (
+            f"<{type(self).__name__}: {features}{subject}; .figure_ is the picture, "
+            ".frame() its data>"
+        )
 
     def _colour_limits(self) -> tuple[float, float] | None:
         """Return the lowest and highest number of the colours, or None without a scale."""

@@ -84,12 +84,6 @@ def positions(column, groups) -> NDArray[np.float64]:
     return np.where(codes < 0, np.nan, codes)
 
 
-def category_colours(texts: list[str]) -> list[str]:
-    """Return the colour of each category; grey for shared ones."""
-    shared = len(texts) == len(style.COLOURS) and texts[-1].endswith(OTHERS)
-    return [*style.COLOURS[: len(texts) - shared], *[style.NEUTRAL] * shared]
-
-
 # Categories side by side; beyond this number, the rarer ones share a position
 MOST_PLACES = 30
 # Distinct numbers; up to this number, each has a tick and spread points

@@ -160,8 +160,7 @@ class SentenceDisplay(Display):
         return style.WIDTH, (n_lines + 2) * LINE * FONT_SIZE / 72
 
     def _draw(self, ax) -> None:
-        low = self.table["value"].min()
-        high = self.table["value"].max()
+        low, high = self.table["value"].agg(["min", "max"])
         ends = f"{number(low, signed=True)} to {number(high, signed=True)}"
         ax.set_title(
             fill(
