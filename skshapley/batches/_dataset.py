@@ -146,7 +146,8 @@ class ExplanationDataset:
         # number.
         parts = []
         for batch in self:
-            sizes = np.abs(batch.values).sum(axis=(0, 2)[: batch.values.ndim - 1])
+            axes = (0,) if batch.values.ndim == 2 else (0, 2)
+            sizes = np.abs(batch.values).sum(axis=axes)
             parts.append(pd.Series(sizes, batch.feature_names))
         totals = pd.concat(parts).groupby(level=0, sort=False).sum()
         strongest = totals.rank(method="first", ascending=False) <= MOST_TOKENS

@@ -143,8 +143,6 @@ def _arrow_source(dataset: Any) -> Source:
     import pyarrow.dataset as ds
 
     files = getattr(dataset, "files", ())
-    # Hashing the content would read everything twice; batches are compared by content
-    # later.
     n = dataset.count_rows()
     names = dataset.schema.names
     # A missing column would read as missing values.
@@ -159,6 +157,8 @@ def _arrow_source(dataset: Any) -> Source:
         "columns": {field.name: str(field.type) for field in dataset.schema},
         "rows": n,
         "files": len(files),
+        # Hashing the content would read everything twice; batches are compared by
+        # content later.
         "names and sizes": digest_of(
             [file.rsplit("/", 1)[-1] for file in files],
             [dataset.filesystem.get_file_info(file).size for file in files],
