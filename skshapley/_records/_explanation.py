@@ -202,9 +202,14 @@ class Explanation(Hinting, Record):
     @property
     def sign_stability(self) -> np.ndarray | None:
         """The share of refits that give a value the same sign, or None without refits."""
-        if self.refit_values is None:
-            return None
-        return (np.sign(self.refit_values) == np.sign(self.values)[:, :, None]).mean(2)
+        return (
+            None
+            if self.refit_values is None
+            else np.mean(
+                np.sign(self.refit_values) == np.sign(self.values)[:, :, None],
+                axis=2,
+            )
+        )
 
     @property
     def rank_stability(self) -> np.ndarray | None:
@@ -212,11 +217,14 @@ class Explanation(Hinting, Record):
 
         Features are ranked by size in each row and output.
         """
-        if self.refit_values is None:
-            return None
         return (
-            size_ranks(self.refit_values) == size_ranks(self.values)[:, :, None]
-        ).mean(axis=2)
+            None
+            if self.refit_values is None
+            else np.mean(
+                size_ranks(self.refit_values) == size_ranks(self.values)[:, :, None],
+                axis=2,
+            )
+        )
 
     def __iter__(self) -> Iterator["Explanation"]:
         """Yield each row as an Explanation of shape ``(1, p)``."""

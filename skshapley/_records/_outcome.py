@@ -180,8 +180,10 @@ class Settings(Hinting):
             "output",
             "explained_class",
         )
-        values = {"method": self.method}
-        values |= {name: value for name, value in self.all.items() if name in main}
+        values = {
+            "method": self.method,
+            **{name: value for name, value in self.all.items() if name in main},
+        }
         texts = ", ".join(f"{name}={value!r}" for name, value in values.items())
         return f"<Settings: {texts}; the rest is in settings.all>"
 

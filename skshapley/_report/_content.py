@@ -138,8 +138,9 @@ def truth(explanation: Explanation, y: Any, rows: NDArray[np.intp]) -> dict[str,
     shares = _shares(explanation, labels)
     if shares is not None:
         errors = 1 - shares
-        share = np.mean(shares < 0.5)
-        fact = f"the true class has less than 50 % in {share:.1%} of rows"
+        fact = (
+            f"the true class has less than 50 % in {np.mean(shares < 0.5):.1%} of rows"
+        )
     elif (
         labels.dtype.kind in "biuf"
         and np.ndim(explanation.predictions) == 1

@@ -217,12 +217,11 @@ class PanelAnswers:
         series = []
         for column, cells in zip(self.columns, zip(*rows, strict=True), strict=True):
             numbers = np.array(cells, dtype=float)
-            values = pd.Series(numbers)
-            if not column.number:
+            if column.number:
+                values = pd.Series(numbers).astype(column.offered.dtype)
+            else:
                 codes = np.where(numbers < 0, len(column.offered), numbers).astype(int)
                 values = column.probes.iloc[codes]
-            else:
-                values = values.astype(column.offered.dtype)
             series.append(values.reset_index(drop=True))
         return in_container(
             pd.concat(series, axis=1).set_axis(as_pandas(self.like).columns, axis=1),

@@ -307,8 +307,10 @@ def sampled(
 
 def _predictions(explainer: Any, batch: Batch) -> np.ndarray:
     """Return the predictions of a batch, ``(r, k)``."""
-    predicted = explainer._way.predictions(explainer._table(batch.X))
-    return np.asarray(predicted, dtype=float).reshape(len(batch), -1)
+    return np.asarray(
+        explainer._way.predictions(explainer._table(batch.X)),
+        dtype=float,
+    ).reshape(len(batch), -1)
 
 
 class Attempts:

@@ -173,9 +173,13 @@ class RefitComparison:
         if kind == "feature":
             squares = np.mean(differences**2, axis=0)
             grams = np.einsum("arj,brj->jab", refits, refits) / len(differences)
-            # one chance of a false alarm for all features
-            level = (1 - confidence) / len(players)
-            table = self._table(squares, grams, players, level)
+            table = self._table(
+                squares,
+                grams,
+                players,
+                # one chance of a false alarm for all features
+                (1 - confidence) / len(players),
+            )
             table["p_adjusted"] = np.minimum(len(players) * table["p_value"], 1.0)
             return table.sort_values("difference", ascending=False, kind="stable")
         if kind == "row":

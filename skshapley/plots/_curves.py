@@ -315,8 +315,12 @@ class ControlChartDisplay(ByFeature):
         table = drift.to_frame()
         if features is not None:
             features = [features] if isinstance(features, str) else list(features)
-            choices = pd.unique(table["feature"]).tolist()
-            check_features(cls.__name__, "features", features, choices)
+            check_features(
+                cls.__name__,
+                "features",
+                features,
+                pd.unique(table["feature"]).tolist(),
+            )
         check_output(cls.__name__, drift, output)
         label = (
             "mean attribution" if drift.kind == "attribution" else "mean |attribution|"
