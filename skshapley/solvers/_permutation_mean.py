@@ -255,9 +255,9 @@ def _spread_of_chunks(missed: np.ndarray, size: int) -> np.ndarray:
 ROUNDING = (
     32 * np.finfo(float).eps
 )  # share of the values: smaller changes of a player count as 0
-# Degrees of freedom of a ratio for all players. Contributions of ten players are about
-# as informative as six of equal size.
-SHARED_DEGREES = 6.0
+# Degrees of freedom of a ratio that p players share: p - 4 within these limits. Few of many
+# players may have most of the variance.
+LEAST_SHARED, MOST_SHARED = 3, 6
 LEAST_REPLICATED = 8  # background rows with a second unit, for the noise of the others
 
 
@@ -593,7 +593,8 @@ def errors_of_few_units(
     total = np.maximum(squares.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     ratio = variances.sum(axis=1, keepdims=True) / total
     equal_share = np.where(equal, squares, 0.0).sum(axis=1, keepdims=True) / total
-    shared = widening(SHARED_DEGREES) ** 2 * ratio * largest**2
+    degrees = np.clip(variances.shape[1] - 4, LEAST_SHARED, MOST_SHARED)
+    shared = widening(degrees) ** 2 * ratio * largest**2
     shared += np.where(equal, equal_share * unseen_errors**2, 0.0)
     return np.sqrt(np.maximum(shared, variances))
 

@@ -265,13 +265,13 @@ def test_strata_of_one_unit_use_the_mean_variance_of_the_others():
     known = [part.var(axis=0, ddof=1) for part in parts[:2]]
     spread = np.array([*known, np.mean(known, axis=0)])
     within = (SHARES[:, None] ** 2 * spread / np.array([2, 2, 1])[:, None]).sum(axis=0)
-    # two degrees of freedom: one ratio of variances and contributions for all players
+    # two degrees of freedom: all players share one ratio, with three degrees
     along = np.concatenate(parts)
     variations = np.ptp(along, axis=0)
     largest = np.minimum(np.abs(along).max(axis=0), variations.max())
     largest = np.maximum(largest, (largest + variations.min()) / 2)
     shared = within.sum() / (largest**2).sum() * largest**2
-    shared *= (stats.t.ppf(0.975, 6) / stats.norm.ppf(0.975)) ** 2
+    shared *= (stats.t.ppf(0.975, 3) / stats.norm.ppf(0.975)) ** 2
     expected = np.sqrt(np.maximum(shared, within))
     np.testing.assert_allclose(errors, expected, rtol=1e-9)
 
