@@ -99,11 +99,11 @@ class Design:
         return everything
 
     @cached_property
-    def _sizes(self) -> NDArray[np.float32]:
+    def _sizes(self) -> NDArray[np.int16]:
         """The number of players of each coalition, ``(r, m)``."""
-        # A product takes a tenth of the time of a sum of flags.
-        ones = np.ones(self.coalitions.shape[2], dtype=np.float32)
-        return np.stack([coalitions @ ones for coalitions in self.coalitions])
+        # A tenth of the time of a sum of flags, for coalitions in any order in memory
+        flags = self.coalitions.view(np.uint8)
+        return np.einsum("rmp->rm", flags, dtype=np.int16)
 
     @cached_property
     def _inner(self) -> NDArray[np.bool_]:
