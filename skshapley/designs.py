@@ -102,8 +102,7 @@ class Design:
     def _sizes(self) -> NDArray[np.int16]:
         """The number of players of each coalition, ``(r, m)``."""
         # A tenth of the time of a sum of flags, for coalitions in any order in memory
-        flags = self.coalitions.view(np.uint8)
-        return np.einsum("rmp->rm", flags, dtype=np.int16)
+        return np.einsum("rmp->rm", self.coalitions.view(np.uint8), dtype=np.int16)
 
     @cached_property
     def _inner(self) -> NDArray[np.bool_]:

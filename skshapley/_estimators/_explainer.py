@@ -233,21 +233,19 @@ class ShapleyExplainer(Attributor):
             return self
         self._take_background(X, sample_weight, reward, y)
         request = self._requested()
-        # Indices matter later if a closed form may exist.
-        plan_for = request.draft if request.automatic else request.plan
         # other rewards know the cost of an evaluation after their fit
         draft = None
         p = self.players_.n_players
         b = self._n_background
         if type(reward) is InterventionalReward and reward.link is None:
-            draft = plan_for(Size(p, b, b))
+            draft = request.draft(Size(p, b, b))
         try:
             reward_: Any = self._fitted(reward, response)
         except (ValueError, TypeError, KeyError) as error:
             refuse_unusual_cells(self.background_, None, error, name)
             raise
         if draft is None:
-            draft = plan_for(
+            draft = request.draft(
                 Size(
                     p,
                     reward_.n_references_,

@@ -31,7 +31,6 @@ from skshapley._process._pairs import (
     OddDesign,
     Pairs,
     Seen,
-    joined_values,
     observed,
     odd_part,
     relative,
@@ -213,7 +212,10 @@ def solve_ranked(cases: Sequence[Case]) -> None:
 
     The pairs are the full coalition, single players in their order, then other pairs.
     """
-    values = odd_part(np.stack([joined_values(case.designs) for case in cases]))
+    evaluations = [
+        np.concatenate([values for *_, values in case.designs]) for case in cases
+    ]
+    values = odd_part(np.stack(evaluations))
     ranked = np.array([case.ranked for case in cases])
     p = ranked.shape[1]
     order = np.tile(np.arange(values.shape[1]), (len(cases), 1))

@@ -211,7 +211,7 @@ def observed(seen: Sequence[Seen]) -> tuple[Pairs, Pairs, NDArray[np.float64]]:
     """Return the odd and the even part of one row's values, and the pairs' `OddDesign.drawn`."""
     present = np.concatenate([design.coalitions[i, ::2] for design, i, _ in seen])
     signs = np.where(present, 1.0, -1.0)
-    values = joined_values(seen)
+    values = np.concatenate([values for *_, values in seen])
     even = (values[::2] + values[1::2]) / 2
     odd = odd_part(values)
     drawn = np.full(len(signs), np.nan)
@@ -224,11 +224,6 @@ def observed(seen: Sequence[Seen]) -> tuple[Pairs, Pairs, NDArray[np.float64]]:
     if block and first.blocks:
         blocks = np.concatenate(block), first.blocks[row]
     return Pairs(signs, odd, *blocks), Pairs(signs, even, *blocks), drawn
-
-
-def joined_values(seen: Sequence[Seen]) -> NDArray[np.float64]:
-    """Return the values of one row of all designs, ``(m, k)``."""
-    return np.concatenate([values for *_, values in seen])
 
 
 def odd_part(values: NDArray[np.float64]) -> NDArray[np.float64]:

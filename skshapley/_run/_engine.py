@@ -197,8 +197,7 @@ class Block:
                 # Few requests against the same single background row repeat: in a
                 # default run 1 % of those of 20 columns and 4 % of 10. Keys would take
                 # a fifth of the time.
-                traits = (cohort.sampler.traits for cohort, _ in batch)
-                if width == 1 or all(trait.distinct for trait in traits):
+                if width == 1 or all(c.sampler.traits.distinct for c, _ in batch):
                     values = evaluator(requests)
                     sent = np.ones(len(requests.rows), bool)
                 else:

@@ -260,12 +260,14 @@ class Request:
         return self.draft(size).checked()
 
     def draft(self, size: Size) -> "Plan":
-        """Return the plan without regard to indices, which a closed form may give.
+        """Return the plan; automatic methods without regard to indices.
+
+        A closed form may give these.
 
         Raises
         ------
         ValueError
-            As `plan`, except for indices.
+            As `plan`, except for indices of automatic methods.
         """
         p = size.n_players
         budget = Budget(self, size)
@@ -297,7 +299,8 @@ class Request:
         if p > 1:
             name = "" if self.sampler is None else f"for {type(sampler).__name__} "
             budget.check(n_rows, sampler, name, again)
-        return Plan(self, size, n_rows, stopping)
+        plan = Plan(self, size, n_rows, stopping)
+        return plan if self.automatic else plan.checked()
 
 
 @dataclass(frozen=True)

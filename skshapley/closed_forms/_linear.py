@@ -13,6 +13,7 @@ and the interaction of i and k is G_ik(x_i, x_k) - E G_ik(x_i, .) - E G_ik(., x_
 G_ik.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skshapley._tables import n_rows
-from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_dense, as_matrix
+from skshapley.closed_forms._base import SHAPLEY, ClosedForm, as_matrix
 from skshapley.closed_forms._products import ProductForm
 from skshapley.indices import Index
 
@@ -86,31 +87,31 @@ class LinearTerms(ClosedForm):
             if sparse.issparse(rows)
             else rows[0] + self.weights_ @ (rows - rows[0])
         )
-        base_values = self.mean_ @ self.coef + self.intercept
-        players = np.arange(self.n_players_)
-        self.owned_ = None
-        if np.array_equal(self.column_player_, players) and not sparse.issparse(rows):
-            return base_values  # nothing to add up
-        # the weights (d, p k) of a player's columns in each output
+        self.__dict__.pop("owned_", None)  # made for another background
+        return self.mean_ @ self.coef + self.intercept
+
+    @cached_property
+    def owned_(self) -> sparse.csr_array:
+        """The weights of a player's columns in each output, ``(d, p k)``."""
         d, k = self.coef.shape
         columns = k * self.column_player_[:, None] + np.arange(k)
         # Row j of the CSR array has the k entries of column j, so row pointers are
         # multiples of k.
-        self.owned_ = sparse.csr_array(
+        return sparse.csr_array(
             (self.coef.ravel(), columns.ravel(), k * np.arange(d + 1)),
             shape=(d, self.n_players_ * k),
         )
-        return base_values
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return ``X @ coef + intercept``, ``(r, k)``."""
         return as_matrix(X) @ self.coef + self.intercept
 
     def _attributions(self, X: Any) -> NDArray[np.float64]:
-        if self.owned_ is None:
-            steps = as_dense(X) - self.mean_
-            return steps[:, :, None] * self.coef + 0.0  # no -0
         rows = as_matrix(X)
+        players = np.arange(self.n_players_)
+        if np.array_equal(self.column_player_, players) and not sparse.issparse(rows):
+            # nothing to add up; + 0 leaves no -0
+            return (rows - self.mean_)[:, :, None] * self.coef + 0.0
         # Subtracting the mean first would make a sparse table dense.
         values = (
             (rows @ self.owned_).toarray() - self.mean_ @ self.owned_

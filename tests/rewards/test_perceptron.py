@@ -35,6 +35,7 @@ MODELS = {
     ),
     "binary": (MLPClassifier(**SIZES), CLASSES > 0, "log_odds"),
     "classes": (MLPClassifier(**SIZES), CLASSES, "predict_proba"),
+    "logarithms": (MLPClassifier(**SIZES), CLASSES > 0, "predict_log_proba"),
 }
 
 
