@@ -28,7 +28,9 @@ from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError
 
 # argparse itself ends with 2 for invalid arguments.
-OK, FAILED, USAGE = 0, 1, 2
+OK = 0
+FAILED = 1
+USAGE = 2
 COMPONENTS: dict[str, dict] = {
     "sampler": SAMPLERS,
     "solver": SOLVERS,
@@ -334,7 +336,8 @@ def run_plot(arguments: Namespace) -> int:
     if row is None:
         explanation = dataset.read(arguments.max_rows)
     else:
-        explanation, options["row"] = dataset.take([row]), 0
+        explanation = dataset.take([row])
+        options["row"] = 0
     if "output" in options:
         options["output"] = _label(explanation, options["output"])
     mpl.use("Agg")  # no window opens

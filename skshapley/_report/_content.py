@@ -282,7 +282,8 @@ def content(
     order = _order(outputs)
     n_kept = len(order) if max_features is None else max_features
     n_kept += n_kept == len(order) - 1  # a single remaining feature is shown as well
-    columns, left_out = order[:n_kept], order[n_kept:]
+    columns = order[:n_kept]
+    left_out = order[n_kept:]
     paths = paths_of(explanation, groups)
     left_out = np.array([player for player in left_out if not paths[player]], dtype=int)
     members = _members(paths, columns)

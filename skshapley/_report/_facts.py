@@ -31,7 +31,9 @@ def facts(explanation: Explanation) -> list[list[str]]:
         Of one output.
     """
     settings = explanation.settings
-    b, n, r = settings.n_background, int(explanation.converged.sum()), len(explanation)
+    b = settings.n_background
+    n = int(explanation.converged.sum())
+    r = len(explanation)
     base = explanation.base_values
     base_value = number(base[0]) if (base == base[0]).all() else None
     if base_value is not None and is_logit(explanation):

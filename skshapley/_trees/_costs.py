@@ -186,10 +186,8 @@ def count_costs(trees, players, nested=False) -> Costs:
             paths.bit[inner] == paths.n_above[inner]
         )  # no earlier node has this player
         branching = np.where(free, p * (1 - p), 0.0)
-        pairs[left], pairs[right] = (
-            pairs[inner] * (p + branching),
-            pairs[inner] * (1 - p + branching),
-        )
+        pairs[left] = pairs[inner] * (p + branching)
+        pairs[right] = pairs[inner] * (1 - p + branching)
     leaves = np.bincount(paths.n_above[sample.is_leaf]) / share
     return Costs(
         pairs.sum() / share,

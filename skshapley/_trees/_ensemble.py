@@ -409,7 +409,8 @@ class Codes:
     """
 
     def __init__(self, trees) -> None:
-        self.strict, self.single_precision = trees.strict, trees.single_precision
+        self.strict = trees.strict
+        self.single_precision = trees.single_precision
         numeric = ~trees.is_leaf
         numeric[[split.node for split in trees.category_splits]] = False
         nodes = np.flatnonzero(numeric)
@@ -448,7 +449,8 @@ class Codes:
         row = np.cumsum(used) - 1
         row[-1] = -1
         self.row = row.take(key)
-        self.n_rows, self.category_tables = len(self.numeric_rows), []
+        self.n_rows = len(self.numeric_rows)
+        self.category_tables = []
         by_feature: dict[int, list] = {}
         for split in trees.category_splits:
             by_feature.setdefault(int(trees.feature[split.node]), []).append(split)

@@ -176,7 +176,8 @@ class Frontier:
         with up to `REFERENCES` background rows of all, or of those `tree_references` for the
         tree. A block has at most `most` runs, and at least one.
         """
-        layout, (n_rows, r) = self.layout, instances.shape
+        layout = self.layout
+        n_rows, r = instances.shape
         if not n_rows:
             return  # all trees are single leaves
         if tree_references is None:

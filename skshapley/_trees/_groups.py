@@ -97,7 +97,8 @@ class GroupedTrees:
     """
 
     def __init__(self, trees, paths, row, rank) -> None:
-        self.trees, self.paths = trees, paths
+        self.trees = trees
+        self.paths = paths
         test = row * (1 + int(rank.max())) + rank.astype(np.int64)
         bits = paths.n_above + _tests_below(trees, paths, test)
         leaf = trees.is_leaf

@@ -64,8 +64,11 @@ def meeting_weights(most, index) -> NDArray[np.float64]:
     gain, loss, two, mixed, none = worths = np.zeros((5, *moment.shape))
     # Shifted by one or two: the players themselves are excluded from the counts of
     # their sides.
-    gain[:, 1:], loss[1:] = moment[:, :-1], moment[:-1]
-    two[:, 2:], mixed[1:, 1:], none[2:] = moment[:, :-2], -moment[:-1, :-1], moment[:-2]
+    gain[:, 1:] = moment[:, :-1]
+    loss[1:] = moment[:-1]
+    two[:, 2:] = moment[:, :-2]
+    mixed[1:, 1:] = -moment[:-1, :-1]
+    none[2:] = moment[:-2]
     return worths
 
 

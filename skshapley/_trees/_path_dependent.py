@@ -89,7 +89,8 @@ class PathWalk:
     """
 
     def __init__(self, trees, codes, players, n_players) -> None:
-        self.n_players, self.n_outputs = n_players, trees.n_outputs
+        self.n_players = n_players
+        self.n_outputs = trees.n_outputs
         self._parts = [
             _Part(
                 subset,
@@ -213,20 +214,24 @@ class _Part:
         self.levels = [
             (at, source, place[children]) for _, at, source, children in levels
         ]
-        (value, output), tree = (
-            narrowed(trees),
-            np.searchsorted(trees.roots, inner, "right") - 1,
-        )
-        self.row, self.rank, self.value = row[inner], rank[inner], value[leaf].T
+        value, output = narrowed(trees)
+        tree = np.searchsorted(trees.roots, inner, "right") - 1
+        self.row = row[inner]
+        self.rank = rank[inner]
+        self.value = value[leaf].T
         self.cell = player[inner] + (0 if output is None else n_players * output[tree])
-        self.bit, self.n_players = paths.bit[inner], n_players
-        self.most_players, self.n_roots = int(paths.n_above.max()), trees.n_trees
-        parent, self.share = paths.parent[inner], paths.share[trees.left[inner]]
+        self.bit = paths.bit[inner]
+        self.n_players = n_players
+        self.most_players = int(paths.n_above.max())
+        self.n_roots = trees.n_trees
+        parent = paths.parent[inner]
+        self.share = paths.share[trees.left[inner]]
         # A root has no parent. Node 0 stands in for it, and is never used.
         self.parent = np.where(parent < 0, 0, place[parent])
         self.is_left = inner == trees.left[parent]
         self.before, self.earlier = np.full((2, n), n)
-        self.ratio, reach = np.ones(n + 1), np.ones(trees.n_nodes)
+        self.ratio = np.ones(n + 1)
+        reach = np.ones(trees.n_nodes)
         for (at, _, children), last in self._last_nodes():
             self.before[at] = last[np.arange(len(last)), self.bit[at]]
             if at.start:

@@ -52,7 +52,9 @@ class Paths:
         self.bit, self.n_above = np.zeros((2, trees.n_nodes), dtype=np.int64)
         nodes = trees.roots
         path_players = np.full((trees.n_trees, 1), -1)
-        self.levels, leaves, leaf_players = [], [], []
+        self.levels = []
+        leaves = []
+        leaf_players = []
         while len(nodes):
             self.levels.append(nodes)
             ends = leaf[nodes]
@@ -79,7 +81,8 @@ class Paths:
             # A repeated player has a position below the count, which then stays.
             count = np.maximum(count, position + 1)
             for children in (left[inner], right[inner]):
-                self.parent[children], self.n_above[children] = inner, count
+                self.parent[children] = inner
+                self.n_above[children] = count
             nodes = np.stack([left[inner], right[inner]], axis=1).ravel()
             path_players = np.repeat(path_players, 2, axis=0)
         total = (trees.cover[left] + trees.cover[right])[self.parent]
@@ -87,7 +90,8 @@ class Paths:
         # equally likely.
         self.share = np.full(trees.n_nodes, 0.5)
         np.divide(trees.cover, total, out=self.share, where=total > 0)
-        self.leaves, last = np.concatenate(leaves), 0
+        self.leaves = np.concatenate(leaves)
+        last = 0
         self.leaf_players = np.full((len(self.leaves), leaf_players[-1].shape[1]), -1)
         for part in leaf_players:
             first = last

@@ -72,7 +72,9 @@ class Patterns:
         bit = dtype.type(1) << position.astype(dtype)
         number = np.empty(trees.n_nodes, dtype=np.int64)
         count = 0
-        nodes, above, self.parents = trees.roots, [], []
+        nodes = trees.roots
+        above = []
+        self.parents = []
         while len(nodes):
             number[nodes] = np.arange(count, count + len(nodes))
             count += len(nodes)
@@ -84,9 +86,13 @@ class Patterns:
         inside = np.flatnonzero((group >= 0) & ~trees.is_leaf)
         # tests that share a bit are one test
         inside = inside[np.unique(group[inside] << 6 | position[inside], True)[1]]
-        self.row, self.rank, self.bit = row[upper], rank[upper, None], bit[upper, None]
-        self.roots, self.n_trees = number[roots], trees.n_trees
-        self.inner_row, self.inner_rank = row[inside], rank[inside, None]
+        self.row = row[upper]
+        self.rank = rank[upper, None]
+        self.bit = bit[upper, None]
+        self.roots = number[roots]
+        self.n_trees = trees.n_trees
+        self.inner_row = row[inside]
+        self.inner_rank = rank[inside, None]
         self.inner_bits = sparse.csr_array(
             (bit[inside], (group[inside], np.arange(len(inside)))),
             shape=(len(roots), len(inside)),
@@ -221,7 +227,8 @@ class Table:
     @cached_property
     def _sums(self) -> sparse.csc_array:
         """The sums of the looked-up values, as a sparse matrix."""
-        (number, column, to), n = self.owner, len(self.start)
+        number, column, to = self.owner
+        n = len(self.start)
         return sparse.csc_array(
             (np.ones(len(to)), (to, column * n + number)),
             shape=(self.n_sums, n * len(self.entries)),
@@ -397,8 +404,11 @@ class LeafSums:
     """
 
     def __init__(self, blocks, references, shape, make, n_jobs) -> None:
-        self.blocks, self.references, self.shape = blocks, references, shape
-        self.make, self.n_jobs = make, n_jobs
+        self.blocks = blocks
+        self.references = references
+        self.shape = shape
+        self.make = make
+        self.n_jobs = n_jobs
         self.kept: list[list[Table]] | None = None
 
     def keep(self) -> Self:

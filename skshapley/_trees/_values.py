@@ -75,11 +75,9 @@ class TreeValues:
         n_players=None,
         levels=None,
     ) -> None:
-        self.trees, self.index, self.n_jobs = (
-            trees,
-            player_index(index, "TreeValues"),
-            n_jobs,
-        )
+        self.trees = trees
+        self.index = player_index(index, "TreeValues")
+        self.n_jobs = n_jobs
         self.players = (
             np.arange(trees.n_features) if players is None else np.asarray(players)
         )

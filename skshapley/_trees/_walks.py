@@ -58,7 +58,9 @@ class Layout:
     """
 
     def __init__(self, trees, codes, players) -> None:
-        parts, numbers, self.most_decided = [], [], 0
+        parts = []
+        numbers = []
+        self.most_decided = 0
         for _, nodes, paths in traced_runs(trees, players):
             level_nodes = np.concatenate(paths.levels)
             parts.append(nodes.start + level_nodes)
@@ -69,10 +71,8 @@ class Layout:
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         value, self.output = narrowed(trees)
-        self.value, self.n_outputs = (
-            np.ascontiguousarray(value[order].T),
-            trees.n_outputs,
-        )
+        self.value = np.ascontiguousarray(value[order].T)
+        self.n_outputs = trees.n_outputs
         # Siblings are neighbours, so `first + goes_right` is the next node without a
         # second array. A lineage at a leaf stays there.
         self.is_inner = inner = ~trees.is_leaf[order]
@@ -190,7 +190,8 @@ def walk(layout, roots, X, R, at) -> Walk:
     ends = np.empty(n, dtype=np.int64)
     sides = np.empty((len(mask), n), dtype=np.uint64)
     for number, node, mask in ended:
-        ends[number], sides[:, number] = node, mask
+        ends[number] = node
+        sides[:, number] = mask
     present, absent = (
         np.bitwise_count(side).sum(axis=0, dtype=np.int64)
         for side in (sides << np.uint64(WORD_PLAYERS), sides >> np.uint64(WORD_PLAYERS))

@@ -277,7 +277,8 @@ class Folder:
             raise OSError(
                 f"{OWNER} cannot resume the run: {error} Or choose another folder."
             ) from error
-        self._manifest, self._run = old, run_of(old)
+        self._manifest = old
+        self._run = run_of(old)
         changes = differences({name: old.get(name) for name in new}, new)
         if changes:
             raise FileExistsError(

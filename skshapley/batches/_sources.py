@@ -136,7 +136,8 @@ class Wanted:
     def contained(self, table: Any) -> Any:
         """Return a table of pandas or Arrow in the container of the background."""
         if is_foreign(self.like):
-            nw, pa = needed("narwhals", OWNER), needed("pyarrow", OWNER, "parquet")
+            nw = needed("narwhals", OWNER)
+            pa = needed("pyarrow", OWNER, "parquet")
             if isinstance(table, pd.DataFrame):
                 table = pa.Table.from_pandas(table, preserve_index=False)
             return nw.from_arrow(
@@ -158,7 +159,8 @@ class Wanted:
                 )
             return table, None
         if isinstance(table, pd.DataFrame):
-            X, keys = table[self.of(list(table.columns))], table[self.keys]
+            X = table[self.of(list(table.columns))]
+            keys = table[self.keys]
         else:
             frame = narwhal(table)
             X = frame.select(self.of(frame.columns)).to_native()

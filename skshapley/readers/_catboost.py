@@ -158,9 +158,11 @@ def _read_oblivious(trees, columns, scale, n_outputs) -> list[dict[str, Any]]:
         [*map(columns.asked, reversed(tree["splits"] or ())), (-1, 0.0, False, -1)]
         for tree in trees
     ]
-    n, depth = len(questions), len(questions[0]) - 1
+    n = len(questions)
+    depth = len(questions[0]) - 1
     level = np.repeat(np.arange(depth + 1), 1 << np.arange(depth + 1))
-    node, inner = np.arange(len(level)), level < depth
+    node = np.arange(len(level))
+    inner = level < depth
     feature, threshold, missing_left, category = (
         np.array([[question[part] for question in tree] for tree in questions])[
             :,

@@ -49,7 +49,8 @@ def read_hist_gradient_boosting(model) -> TreeEnsemble:
 
 
 def _read(model) -> TreeEnsemble:
-    columns, preprocessor = np.arange(model.n_features_in_), model._preprocessor
+    columns = np.arange(model.n_features_in_)
+    preprocessor = model._preprocessor
     if preprocessor is not None:
         # The encoder puts the categorical columns first.
         categorical = model.is_categorical_

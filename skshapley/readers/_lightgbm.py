@@ -32,7 +32,9 @@ _IDENTITY = {
 # Objectives with exponentials of the raw score as predictions
 _LOG = {"poisson", "gamma", "tweedie"}
 # Values that count as missing, from the third and fourth bit of a node's decision type
-_NONE_MISSING, _ZERO_MISSING, _NAN_MISSING = 0, 1, 2
+_NONE_MISSING = 0
+_ZERO_MISSING = 1
+_NAN_MISSING = 2
 
 
 def read_lightgbm(model, output=None) -> TreeEnsemble:
