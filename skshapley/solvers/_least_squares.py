@@ -67,7 +67,9 @@ class LeastSquares(CoalitionSolver):
     units make up most of the sum, the degrees of freedom are fewer, by their kurtosis.
     Errors need more units than players, and coalitions that tell all players apart;
     before that they are NaN. The attribution ± 1.96 standard errors holds the truth
-    about 95 times in 100, more often with hardly more units than players.
+    about 95 times in 100, more often with hardly more units than players. If one
+    coalition is worth more than all others together, it does so less often: 84 to 90
+    times on exponentials of sums at 4 to 30 evaluations per player.
 
     References
     ----------
