@@ -302,6 +302,17 @@ def test_mistaken_calls_are_answered_with_the_right_call(call, right, named):
     assert right in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "call", ["explanation.frobnicate", "species.plot.bar().frobnicate"]
+)
+def test_an_unknown_attribute_names_each_attribute_once(call, named):
+    with pytest.raises(AttributeError) as caught:
+        eval(call, named)
+    names = str(caught.value).partition("choose among ")[2].rstrip(".").split(", ")
+    assert len(names) > 3
+    assert len(set(names)) == len(names)
+
+
 def test_a_report_without_a_path_prints_its_location(named, capsys, tmp_path):
     named["explanation"].report()
     assert str(tmp_path / "report.html") in capsys.readouterr().out

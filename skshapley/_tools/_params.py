@@ -262,7 +262,9 @@ def absent(
     """
     if name.endswith("_") and name not in instead:  # scikit-learn asks in each fit
         return f"{owner} has no {name!r}."
-    public = [attribute for attribute in known if not attribute.startswith("_")]
+    # An attribute with a default is known by the class and by the object.
+    names = dict.fromkeys(known)
+    public = [attribute for attribute in names if not attribute.startswith("_")]
     if meant := instead.get(name) or nearest(name, public):
         return f"{owner} has no {name!r}: use {meant}."
     choices = "" if name.startswith("_") else f": choose among {', '.join(public)}"
