@@ -31,7 +31,7 @@ class Sample:
     ----------
     row_order : RowOrder
     rngs : list of numpy.random.Generator
-        One generator per row to explain.
+        One generator per row to explain; a child of each draws the sample.
     n : int
         Largest number of background rows per row to explain.
 
@@ -52,7 +52,7 @@ class Sample:
         # The sample resembles the table, and its groups differ as random samples do.
         drawn = [
             rng.permutation(row_order.shuffled(rng)[: self.n_groups * size])
-            for rng in rngs
+            for rng in (of_row.spawn(1)[0] for of_row in rngs)
         ]
         self.rows = np.reshape(drawn, (len(rngs), self.n_groups, size))
         self._share = self.n_groups * size / row_order.n_rows
@@ -235,11 +235,9 @@ class Cohort:
             order = game.means.row_order
             if order is None:
                 order = self._plain_order(game.means.reference_weights)
-            draws = [rng.spawn(1)[0] for rng in rngs]
-            self.sample = Sample(order, draws, size.rows_per_value)
+            self.sample = Sample(order, rngs, size.rows_per_value)
         elif bought.n_references < b:
-            draws = [rng.spawn(1)[0] for rng in rngs]
-            self.sample = Sample(self.row_order, draws, bought.n_references)
+            self.sample = Sample(self.row_order, rngs, bought.n_references)
             used = self.sample.rows[0].size
             # an order has rows as often as their weights require, so its rows have
             # equal weights

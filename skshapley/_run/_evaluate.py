@@ -19,9 +19,10 @@ import pickle
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from copy import copy
 from itertools import repeat
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -68,10 +69,10 @@ class Requests(NamedTuple):
         return Requests(self.rows[index], self.coalitions[index], references)
 
 
-class Evaluator:
+class Evaluator(ExitStack):
     """Evaluate a game's coalitions in batches, on `n_jobs` workers.
 
-    As a context manager, it keeps the workers between calls.
+    It keeps the workers between calls, until the context ends.
 
     Parameters
     ----------
@@ -87,6 +88,7 @@ class Evaluator:
         n_jobs: int | None = None,
         report: Callable[[int], object] | None = None,
     ) -> None:
+        super().__init__()
         self.game = game
         self.report = report
         self.n_values = 0
@@ -99,6 +101,8 @@ class Evaluator:
             if effective_n_jobs(n_jobs) > 1
             else None
         )
+        if self._parallel is not None:
+            self.enter_context(self._parallel)
         client = getattr(backend, "client", None)  # joblib's dask backend
         self._cluster = (
             Cluster(client, game.shared) if self._parallel and client else None
@@ -111,15 +115,6 @@ class Evaluator:
             if self._parallel and joblib_backend and game.shared is not None
             else game.shared
         )
-
-    def __enter__(self) -> Self:
-        if self._parallel is not None:
-            self._parallel.__enter__()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self._parallel is not None:
-            self._parallel.__exit__(*exc)
 
     def __call__(self, requests: Requests) -> np.ndarray:
         """Return the values of the requests, ``(u, k)``."""

@@ -242,6 +242,32 @@ class Request:
         """The name of the budget's parameter."""
         return "max_evals" if self.in_evals else "max_rows"
 
+    @property
+    def text(self) -> str:
+        """The owner and value of the budget, for errors."""
+        return f"{self.owner} got {self.parameter}={self.limit!r}"
+
+    def rows(self, size: Size, times: int = 1) -> int:
+        """Return the model rows per row to explain; "auto" gives `times` the usual budget."""
+        p = size.n_players
+        if is_auto(self.limit):
+            return auto_rows(size) * times
+        if not Count().allows(self.limit):
+            what = "evaluations" if self.in_evals else "model rows"
+            raise ValueError(
+                f'{self.owner} takes {self.parameter} as "auto" or a positive int, '
+                f"{what} per row to explain; got {self.limit!r}."
+            )
+        n_rows = int(self.limit)
+        if self.in_evals and p == 1 and n_rows < 2:
+            raise ValueError(
+                f"{self.text}, which is too small: a game of one player has 2 "
+                "evaluations, the empty and the full coalition."
+            )
+        if self.in_evals:
+            n_rows = size.rows(n_rows)
+        return min(n_rows, size.rows(max(2**p, ENOUGH_EVALS)))
+
     def methods(self, size: Size, n_players: int) -> tuple[Sampler, Solver]:
         """Return a fresh sampler and solver for a number of players that matter."""
         if self.sampler is not None and self.solver is not None:
@@ -270,7 +296,6 @@ class Request:
             As `plan`, except for indices of automatic methods.
         """
         p = size.n_players
-        budget = Budget(self, size)
         sampler, solver = self.methods(size, p)
         automatic = is_auto(self.stopping)
         stopping = None if automatic else self.stopping
@@ -278,7 +303,7 @@ class Request:
         again = stopping is not None and (
             self.sampler is None or not sampler.traits.one_shot
         )
-        n_rows = budget.rows(TIMES_WITH_STOPPING if again else 1)
+        n_rows = self.rows(size, TIMES_WITH_STOPPING if again else 1)
         # the usual budget is too small for a method with a single design
         if is_auto(self.limit) and isinstance(sampler, Exact) and p <= MOST_PLAYERS:
             # A user who names "exact" and no budget wants all coalitions.
@@ -296,104 +321,11 @@ class Request:
                 f"{type(solver).__name__} has no standard errors to stop by; choose "
                 "another solver or stopping=None."
             )
+        plan = Plan(self, size, n_rows, stopping)
         if p > 1:
             name = "" if self.sampler is None else f"for {type(sampler).__name__} "
-            budget.check(n_rows, sampler, name, again)
-        plan = Plan(self, size, n_rows, stopping)
+            plan.check_budget(sampler, name, again)
         return plan if self.automatic else plan.checked()
-
-
-@dataclass(frozen=True)
-class Budget:
-    """The requested budget and its size.
-
-    Attributes
-    ----------
-    request : Request
-    size : Size
-    """
-
-    request: Request
-    size: Size
-
-    @property
-    def text(self) -> str:
-        """The owner and value of the budget, for errors."""
-        request = self.request
-        return f"{request.owner} got {request.parameter}={request.limit!r}"
-
-    def as_text(self, n_values: int) -> str:
-        """Return a phrase for the cost of `n_values` coalitions against one background row."""
-        size = self.size
-        n_rows = -(-n_values * size.rows_per_value // size.n_references) + 1
-        if not self.request.in_evals:
-            return f"{n_rows} model rows"
-        return f"{-(-(n_rows - 1) // size.rows_per_value) + 2} evaluations"
-
-    def rows(self, times: int) -> int:
-        """Return the model rows per row to explain; "auto" gives `times` the usual budget."""
-        p = self.size.n_players
-        size = self.size
-        request = self.request
-        if is_auto(request.limit):
-            return auto_rows(size) * times
-        if not Count().allows(request.limit):
-            what = "evaluations" if request.in_evals else "model rows"
-            raise ValueError(
-                f'{request.owner} takes {request.parameter} as "auto" or a positive int, '
-                f"{what} per row to explain; got {request.limit!r}."
-            )
-        n_rows = int(request.limit)
-        if request.in_evals and p == 1 and n_rows < 2:
-            raise ValueError(
-                f"{self.text}, which is too small: a game of one player has 2 "
-                "evaluations, the empty and the full coalition."
-            )
-        if request.in_evals:
-            n_rows = size.rows(n_rows)
-        return min(n_rows, size.rows(max(2**p, ENOUGH_EVALS)))
-
-    def check(self, n_rows: int, sampler: Sampler, name: str, stops: bool) -> None:
-        """Raise ValueError for a budget below any design, or above memory and time limits."""
-        if self.size.of_means:
-            used = replace(self, size=replace(self.size.within(n_rows), of_means=False))
-            used.check(n_rows, sampler, name, stops)
-            return
-        p = self.size.n_players
-        values = self.size.values(n_rows)
-        bought = sampler.afford(values, p, self.size.n_references)
-        price = bought.price
-        n_draws = bought.n_draws
-        if not n_draws:
-            hint = "; or keep fewer of the background rows, such as max_background=100"
-            fewer = sampler.price(p, min(USUAL_REFERENCES, self.size.n_references))
-            averaged = self.size.rows_per_value > 1 and self.size.n_references == 1
-            averaged |= (
-                fewer.references < price.references and fewer.n_draws(values) > 0
-            )
-            raise ValueError(
-                f"{self.text}, which is too small {name}with {p} players: it needs at "
-                f"least {self.as_text(price.least_rows)} per row"
-                f"{hint if averaged and not self.request.in_evals else ''}."
-            )
-        # A very small working memory must not forbid designs that fit on any machine.
-        room = max(working_bytes(), SMALL_BYTES)
-        most = int(room // design_bytes(price.coalitions, p))
-        if sampler.traits.one_shot and n_draws > max(most, price.least):
-            raise ValueError(
-                f"{self.text}, but {type(sampler).__name__} makes a single design, "
-                "and the working memory holds one of "
-                f"{self.as_text(most * price.draw - price.saved_rows)} with {p} players: "
-                "pass fewer, raise sklearn.set_config(working_memory=), or choose a "
-                'sampler of several designs, such as "antithetic".'
-            )
-        if not stops and n_draws * price.draw > MOST_EVALS * price.references:
-            raise ValueError(
-                f"{self.text}, more than the "
-                f"{self.as_text(MOST_EVALS * price.references)} that a row can have "
-                "without a stopping rule: pass fewer, or "
-                "stopping=skshapley.stopping.StandardError(rtol=0.05)."
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -464,6 +396,56 @@ class Plan:
         fewer_means = size.within(self.max_rows).rows_per_value < size.rows_per_value
         return size.n_players > 1 and (fewer_means or self.bought().samples)
 
+    def as_text(self, n_values: int) -> str:
+        """Return a phrase for the cost of `n_values` coalitions against one background row."""
+        size = self.size
+        n_rows = -(-n_values * size.rows_per_value // size.n_references) + 1
+        if not self.request.in_evals:
+            return f"{n_rows} model rows"
+        return f"{-(-(n_rows - 1) // size.rows_per_value) + 2} evaluations"
+
+    def check_budget(self, sampler: Sampler, name: str, stops: bool) -> None:
+        """Raise ValueError for a budget below any design, or above memory and time limits."""
+        if self.size.of_means:
+            size = replace(self.size.within(self.max_rows), of_means=False)
+            replace(self, size=size).check_budget(sampler, name, stops)
+            return
+        p = self.size.n_players
+        values = self.size.values(self.max_rows)
+        bought = sampler.afford(values, p, self.size.n_references)
+        price = bought.price
+        n_draws = bought.n_draws
+        if not n_draws:
+            hint = "; or keep fewer of the background rows, such as max_background=100"
+            fewer = sampler.price(p, min(USUAL_REFERENCES, self.size.n_references))
+            averaged = self.size.rows_per_value > 1 and self.size.n_references == 1
+            averaged |= (
+                fewer.references < price.references and fewer.n_draws(values) > 0
+            )
+            raise ValueError(
+                f"{self.request.text}, which is too small {name}with {p} players: it needs at "
+                f"least {self.as_text(price.least_rows)} per row"
+                f"{hint if averaged and not self.request.in_evals else ''}."
+            )
+        # A very small working memory must not forbid designs that fit on any machine.
+        room = max(working_bytes(), SMALL_BYTES)
+        most = int(room // design_bytes(price.coalitions, p))
+        if sampler.traits.one_shot and n_draws > max(most, price.least):
+            raise ValueError(
+                f"{self.request.text}, but {type(sampler).__name__} makes a single design, "
+                "and the working memory holds one of "
+                f"{self.as_text(most * price.draw - price.saved_rows)} with {p} players: "
+                "pass fewer, raise sklearn.set_config(working_memory=), or choose a "
+                'sampler of several designs, such as "antithetic".'
+            )
+        if not stops and n_draws * price.draw > MOST_EVALS * price.references:
+            raise ValueError(
+                f"{self.request.text}, more than the "
+                f"{self.as_text(MOST_EVALS * price.references)} that a row can have "
+                "without a stopping rule: pass fewer, or "
+                "stopping=skshapley.stopping.StandardError(rtol=0.05)."
+            )
+
     def checked(self) -> Self:
         """Return the plan, or raise ValueError for an index that the methods do not give."""
         request = self.request
@@ -473,7 +455,7 @@ class Plan:
         # Two pairs per player are the least for the Gaussian-process estimator, less
         # both known ends.
         least = (4 * size.n_players - 2) * size.n_references
-        odd = f', or sampler="odd" with at least {Budget(request, size).as_text(least)}'
+        odd = f', or sampler="odd" with at least {self.as_text(least)}'
         what = f'index="{request.index.name}"'
         if solver.traits.gives(design, request.index):
             pairs = request.pairs
@@ -515,7 +497,7 @@ def usual_sampler(request: Request, size: Size, count: int) -> Sampler:
     # Against 3,000 background rows, permutations have half the squared error of the
     # Gaussian process or less: 1.3e-3 and 2.4e-3 at 4 evaluations per player, 4.4e-4
     # and 1.2e-3 at 10 (18 columns, boosted trees).
-    values = size.values(Budget(request, size).rows(1))
+    values = size.values(request.rows(size))
     single = size.n_references == 1 and count <= MOST_IN_A_PROCESS
     plain = pairs is None and request.index == INDICES["shapley"]
     least = 2 * count if plain else 4 * count - 2
@@ -536,7 +518,7 @@ def sampler_by_steps(request: Request, size: Size, count: int) -> Sampler:
     """Return all coalitions if the budget covers them, and permutations otherwise."""
     # with a stopping rule, all coalitions only if they are few
     b = size.n_references
-    values = size.values(Budget(request, size).rows(1))
+    values = size.values(request.rows(size))
     if count <= MOST_PLAYERS and (2**count - 2) * b <= values:
         return Exact()
     # Fewer than this many pairs cover too few background rows: single permutations see
@@ -548,7 +530,7 @@ def sampler_by_steps(request: Request, size: Size, count: int) -> Sampler:
 def nested_sampler(request: Request, size: Size, count: int, levels: Any) -> Sampler:
     """Return all coalitions of nested groups if the budget covers them, or permutations."""
     b = size.n_references
-    values = size.values(Budget(request, size).rows(1))
+    values = size.values(request.rows(size))
     exact = ExactNested(levels)
     # with a large budget, memory is the limit
     most_rows = min(values, 2**MOST_PLAYERS * b)

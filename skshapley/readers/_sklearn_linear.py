@@ -15,7 +15,6 @@ from skshapley.closed_forms import (
     Exponential,
     LinearTerms,
     Logistic,
-    Monomials,
     Part,
     View,
     view_by,
@@ -134,17 +133,6 @@ def _of_glm(model: Any, method: str, ask: Ask) -> Form:
     )
 
 
-def _of_detector(model: Any, method: str, ask: Ask) -> Form:
-    check_method(model, method, ["decision_function", "score_samples"], "score_samples")
-    coef = coefficients(model)
-    shift = (
-        -np.asarray(model.offset_, dtype=np.float64)
-        if method == "decision_function"
-        else 0.0
-    )
-    return LinearTerms(coef, np.broadcast_to(shift, coef.shape[1]))
-
-
 def _posterior(model: Any, method: str, scores: LinearTerms) -> ClosedForm:
     """Return the probabilities of classes from their log-probabilities, or the log-odds of two."""
     two = len(model.classes_) == 2
@@ -183,10 +171,10 @@ def _of_bayes(model: Any, method: str, ask: Ask) -> Form:
     return [Part(form, View(np.arange(d), d, (Binarizer(threshold=threshold),)))]
 
 
-def _powers(centre: NDArray[np.float64], degree: int, X: Any) -> NDArray[np.float64]:
-    """Return the columns of a table minus their centre, and powers of them."""
+def _squares(centre: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
+    """Return the columns of a table minus their centre, and their squares."""
     away = np.asarray(X, dtype=np.float64) - centre
-    return np.column_stack([away**power for power in range(1, degree + 1)])
+    return np.column_stack([away, away**2])
 
 
 def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Form:
@@ -204,43 +192,7 @@ def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Form:
         method,
         LinearTerms(np.concatenate([away / variance, -0.5 / variance], axis=1).T, logs),
     )
-    return [Part(form, view_by(_powers, np.tile(np.arange(d), 2), d, centre, 2))]
-
-
-def _of_quadratic(model: Any, method: str, ask: Ask) -> Form:
-    """Return the quadratic scores of the classes; for two classes, their difference."""
-    two = len(model.classes_) == 2
-    check_method(
-        model,
-        method,
-        ["decision_function", "log_odds"] if two else ["decision_function"],
-        "decision_function",
-    )
-    d = model.n_features_in_
-    centre = model.means_.mean(axis=0)
-    first, second = np.triu_indices(d)
-    powers = np.concatenate([np.eye(d)[first] + np.eye(d)[second], np.eye(d)])
-    # An entry off the diagonal stands for two.
-    factor = np.where(first == second, -0.5, -1.0)
-    coef = []
-    constant = []
-    for mean, rotation, scaling in zip(
-        model.means_,
-        model.rotations_,
-        model.scalings_,
-        strict=True,
-    ):
-        precision = (rotation / scaling) @ rotation.T
-        pull = precision @ (mean - centre)
-        coef.append(np.concatenate([factor * precision[first, second], pull]))
-        constant.append(-0.5 * ((mean - centre) @ pull + np.log(scaling).sum()))
-    scores = Monomials(powers, np.stack(coef, axis=1), constant + np.log(model.priors_))
-    return [
-        Part(
-            scores.combined([[-1.0], [1.0]]) if two else scores,
-            view_by(_powers, np.arange(d), d, centre, 1),
-        ),
-    ]
+    return [Part(form, view_by(_squares, np.tile(np.arange(d), 2), d, centre))]
 
 
 READERS: dict[str, Reader] = {
@@ -253,6 +205,4 @@ READERS: dict[str, Reader] = {
     ),
     **dict.fromkeys(("MultinomialNB", "ComplementNB", "BernoulliNB"), _of_bayes),
     "GaussianNB": _of_normal_bayes,
-    "QuadraticDiscriminantAnalysis": _of_quadratic,
-    "SGDOneClassSVM": _of_detector,
 }

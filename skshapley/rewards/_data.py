@@ -1,5 +1,6 @@
 """The game of data valuation: the worth of training points is the score of their model."""
 
+from contextlib import suppress
 from typing import Any
 from warnings import warn
 
@@ -111,14 +112,15 @@ class DataGame(Game):
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the scores of coalitions, ``(r, m, 1)``; NaN for a missing score."""
         r, m, p = coalitions.shape
-        values = np.empty(r * m)
+        values = np.full(r * m, np.nan)
         done = False
         last: Any = None
         for i, coalition in enumerate(coalitions.reshape(-1, p)):
             # Truncation holds along one chain only; the next permutation begins with a
             # smaller coalition.
             done = done and not (last & ~coalition).any()
-            values[i] = self._v_full if done else self._value(coalition)
+            with suppress(Exception):  # a fit or a score that fails
+                values[i] = self._v_full if done else self._fitted(coalition)
             if self.truncation is not None:
                 done = abs(values[i] - self._v_full) <= self.truncation
             last = coalition
@@ -144,13 +146,6 @@ class DataGame(Game):
                 stacklevel=3,
             )
         return len(coalitions)
-
-    def _value(self, coalition) -> float:
-        """Return the score of a coalition, or NaN if fitting or scoring fails."""
-        try:
-            return self._fitted(coalition)
-        except Exception:
-            return np.nan
 
     def _fitted(self, coalition) -> float:
         """Return the score of a model fitted to the points of a coalition."""

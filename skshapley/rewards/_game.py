@@ -355,6 +355,13 @@ class InputReward:
         )
 
 
+# Attributes that a wrapped game passes on
+SHARED_SIZES = (
+    *("n_players", "n_rows", "n_outputs"),
+    *("rows_per_value", "bytes_per_row", "parted_by_instance"),
+)
+
+
 class WrappedGame(Game):
     """Base class of games on the rows, players and model of another game.
 
@@ -375,12 +382,8 @@ class WrappedGame(Game):
 
     def __init__(self, game: Game) -> None:
         self._game = game
-        self.n_players = game.n_players
-        self.n_rows = game.n_rows
-        self.n_outputs = game.n_outputs
-        self.rows_per_value = game.rows_per_value
-        self.bytes_per_row = game.bytes_per_row
-        self.parted_by_instance = game.parted_by_instance
+        for name in SHARED_SIZES:
+            setattr(self, name, getattr(game, name))
 
     @property
     def shared(self) -> Any:

@@ -22,7 +22,7 @@ BYTES_PER_LETTER = 64  # memory per character of a document in a vectoriser
 
 
 class TokenReward(InputReward):
-    r"""The model's response to a document with only some tokens kept.
+    """The model's response to a document with only some tokens kept.
 
     Use it as the reward of `shapley_values`, for example with a sampler for chains such
     as "local". The model is called with a list of texts, one for each of many
@@ -35,10 +35,6 @@ class TokenReward(InputReward):
         A text pipeline, such as a vectoriser and a classifier, with methods of a list
         of str. A callable takes such a list and returns ``(m,)`` or ``(m, k)``.
     document : str
-    token_pattern : str, default=r"\w+(?:['’-]\w+)*"
-        Regular expression of a token. The default finds words; ``"."`` finds every
-        character except line breaks. The spaces and punctuation after a token belong to
-        the token.
     mask : str or None, default=None
         The text that replaces an absent token, such as ``"[MASK]"``. None: an absent
         token is removed, with the spaces and punctuation after it.
@@ -51,7 +47,8 @@ class TokenReward(InputReward):
     Attributes
     ----------
     tokens : list of str
-        The p tokens, in their order.
+        The p words, in their order. The spaces and punctuation after a token belong to
+        the token.
     n_players : int
         p.
 
@@ -87,7 +84,6 @@ class TokenReward(InputReward):
         estimator,
         document,
         *,
-        token_pattern=WORDS,
         mask=None,
         response_method="auto",
         output=None,
@@ -97,12 +93,11 @@ class TokenReward(InputReward):
                 f"TokenReward got document={document!r}: pass one document as a str; "
                 "for several documents, make a reward for each."
             )
-        self._cut(document, token_pattern, mask)
+        self._cut(document, mask)
         if not self.tokens:
             raise ValueError(
-                f"TokenReward got token_pattern={token_pattern!r}, which matches "
-                f"nothing in the document {document[:60]!r}: choose a pattern of its "
-                "tokens."
+                f"TokenReward matches nothing in the document {document[:60]!r}: pass a "
+                "document with words."
             )
         self.response = Response(
             estimator,
@@ -115,56 +110,20 @@ class TokenReward(InputReward):
             self.response.probe([document]),
         )
 
-    @classmethod
-    def of(
-        cls,
-        document: str,
-        response: Response,
-        container: Callable,
-    ) -> "TokenReward":
-        """Return the game of a document, possibly without tokens, for a probed response.
-
-        Parameters
-        ----------
-        document : str
-        response : Response
-        container : callable
-            Makes the model's input from a list of str.
-        """
-        # Without `__init__`, which checks the parameters and calls the model for each
-        # document.
-        reward = cls.__new__(cls)
-        reward._cut(document, WORDS, None)
-        reward.response = response
-        reward.container = container
-        reward._winners = np.zeros(1, dtype=np.intp)
-        if response.predicted:
-            whole = container([document])
-            reward._winners = response.winners(whole, response(whole))
-        return reward
-
-    def _cut(self, document: str, token_pattern: str, mask: str | None) -> None:
+    def _cut(self, document: str, mask: str | None) -> None:
         """Divide the document into tokens, each with the text before the next one."""
-        matches = list(re.finditer(token_pattern, document))
+        self._head, *parts = re.split(f"({WORDS})", document)
         self.document = document
         self.mask = mask
-        self.tokens = [match.group() for match in matches]
+        self.tokens = parts[::2]
         self.n_players = len(self.tokens)
-        starts = [match.start() for match in matches] or [len(document)]
-        ends = [*starts[1:], len(document)]
-        self._head = document[: starts[0]]
-        self._pieces = [
-            document[start:end] for start, end in zip(starts, ends, strict=True)
-        ]
+        gaps = parts[1::2]
+        pairs = zip(self.tokens, gaps, strict=True)
+        # a document without tokens has one empty piece
+        self._pieces = [token + gap for token, gap in pairs] or [""]
         # A removed token takes the text after it along, so that no double spaces
         # remain. A mask keeps that text.
-        gaps = [
-            document[match.end() : end]
-            for match, end in zip(matches, ends, strict=False)
-        ]
-        self._absent = (
-            [""] * len(starts) if mask is None else [mask + gap for gap in gaps]
-        )
+        self._absent = ["" if mask is None else mask + gap for gap in gaps] or [""]
 
     def texts(self, coalitions) -> list[str]:
         """Return the document with only the tokens of each coalition.
@@ -272,8 +231,18 @@ class DocumentReward:
         return "tokens left out"
 
     def of(self, text: str) -> TokenReward:
-        """Return the reward of one document."""
-        return TokenReward.of(text, self.response_, self.container_)
+        """Return the reward of one document, possibly without tokens."""
+        # Without `__init__`, which checks the parameters and calls the model for each
+        # document.
+        reward = TokenReward.__new__(TokenReward)
+        reward._cut(text, None)
+        reward.response = self.response_
+        reward.container = self.container_
+        reward._winners = np.zeros(1, dtype=np.intp)
+        if self.response_.predicted:
+            whole = self.container_([text])
+            reward._winners = self.response_.winners(whole, self.response_(whole))
+        return reward
 
 
 def numbered(tokens: Iterable[str]) -> list[str]:

@@ -150,13 +150,10 @@ def check_game_take(game: Game, rtol: float = RTOL) -> None:
         rows = np.array(selection)
         part = game.take(rows)
         local = np.arange(len(rows))
-        r = len(rows)
-        assert part.n_rows == r, f"take({selection}) has n_rows={part.n_rows}"
-        for name in [name for name in COUNTS + COSTS if name != "n_rows"]:
-            result = getattr(part, name)
-            whole = getattr(game, name)
-            assert result == whole, (
-                f"take({selection}) has {name}={result} instead of {whole}"
+        counts = {name: getattr(game, name) for name in COUNTS + COSTS}
+        for name, whole in (counts | {"n_rows": len(rows)}).items():
+            assert getattr(part, name) == whole, (
+                f"take({selection}) has {name}={getattr(part, name)} instead of {whole}"
             )
         assert np.array_equal(part.reference_weights, game.reference_weights), (
             "other weights"
@@ -164,8 +161,8 @@ def check_game_take(game: Game, rtol: float = RTOL) -> None:
         assert part.shared is game.shared, (
             f"take({selection}) does not pass on `shared` unchanged"
         )
-        coalitions = _coalitions(game, r)
-        for references in (None, _references(game, r)):
+        coalitions = _coalitions(game, len(rows))
+        for references in (None, _references(game, len(rows))):
             expected = values_of(game, coalitions, rows, references)
             result = values_of(part, coalitions, local, references)
             assert_close(result, expected, rtol, f"values of take({selection})")
@@ -359,26 +356,21 @@ def _against_each(game: Game, coalitions: np.ndarray, rows: np.ndarray) -> np.nd
 
 def _ends_and_flags(game: Game, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Return all properties of the rows of a game that need no coalition."""
-    r = len(rows)
-    b = game.n_references
-    p = game.n_players
-    k = game.n_outputs
-    shapes = {"empty": (r, b, k), "full": (r, k), "active": (r, p)}
-    results = {name: getattr(game, name)(rows) for name in shapes}
-    results["v_empty"] = empty_values(game, rows)
-    shapes["v_empty"] = (r, k)
-    differing = _differing(game, rows)
-    if differing is not None:
-        results["differing"] = differing
-        shapes["differing"] = (r, b, p)
-    for name, part in results.items():
-        _assert_array(
-            part,
-            shapes[name],
-            bool if name in ("active", "differing") else np.float64,
-            name,
-        )
-    return results
+    arrays = {name: getattr(game, name)(rows) for name in ("empty", "full", "active")}
+    arrays |= {"v_empty": empty_values(game, rows), "differing": _differing(game, rows)}
+    of_reference = len(rows), game.n_references
+    shapes: dict[str, tuple[int, ...]] = {
+        "empty": (*of_reference, game.n_outputs),
+        "full": (len(rows), game.n_outputs),
+        "active": (len(rows), game.n_players),
+        "v_empty": (len(rows), game.n_outputs),
+        "differing": (*of_reference, game.n_players),
+    }
+    arrays = {name: array for name, array in arrays.items() if array is not None}
+    for name, array in arrays.items():
+        kind = bool if name in ("active", "differing") else np.float64
+        _assert_array(array, shapes[name], kind, name)
+    return arrays
 
 
 def _assert_idle(

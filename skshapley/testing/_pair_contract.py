@@ -196,16 +196,6 @@ def check_pair_references(sampler: Sampler, solver: Solver, atol: float = 1e-9) 
         assert (outcome.n_model_rows <= (budget - 2) * len(background) + 1).all()
 
 
-def check_refused(sampler: Sampler, solver: Solver) -> None:
-    """A pair that does not fit raises TypeError, naming both, before the reward is called."""
-    message = _refusal(TypeError, sampler, solver, "auto")
-    assert message is not None, (
-        f"{solver} took what {sampler} produces, a {sampler.produces}"
-    )
-    for component in (sampler, solver):
-        assert type(component).__name__ in message, f"{component} is not in: {message}"
-
-
 def _refusal(
     kind: type[Exception],
     sampler: Sampler,

@@ -346,15 +346,10 @@ def _relabelled(
     return replace(design, **changed), values
 
 
-def _ends() -> tuple[np.ndarray, np.ndarray]:
-    """Return v(empty) and v(all), ``(r, k)`` each."""
-    ends = np.array([[False] * SOLVER_PLAYERS, [True] * SOLVER_PLAYERS])
-    values = np.stack([_values(row, ends) for row in range(N_ROWS)])
-    return values[:, 0], values[:, 1]
-
-
 def _started(solver: Solver, rows: np.ndarray = ALL_ROWS) -> Solver:
-    return solver.start(SolverTask(SOLVER_PLAYERS, *(part[rows] for part in _ends())))
+    ends = np.array([[False] * SOLVER_PLAYERS, [True] * SOLVER_PLAYERS])
+    v_empty, v_full = np.stack([_values(row, ends) for row in rows], axis=1)
+    return solver.start(SolverTask(SOLVER_PLAYERS, v_empty, v_full))
 
 
 def _solved(

@@ -10,7 +10,6 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
 )
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -62,7 +61,6 @@ from sklearn.linear_model import (
     RidgeClassifier,
     RidgeCV,
     SGDClassifier,
-    SGDOneClassSVM,
     SGDRegressor,
     TheilSenRegressor,
     TweedieRegressor,
@@ -189,8 +187,6 @@ LINEAR = {
         "predict_proba",
     ),
     "singular vectors": (make_pipeline(TruncatedSVD(3), Lasso(0.01)), X, Y, "predict"),
-    "QDA": (QuadraticDiscriminantAnalysis(), X, TWO, "log_odds"),
-    "QDA, three": (QuadraticDiscriminantAnalysis(), X, THREE, "decision_function"),
     "LDA": (LinearDiscriminantAnalysis(), X, TWO, "log_odds"),
     "LDA, three": (LinearDiscriminantAnalysis(), X, THREE, "decision_function"),
     "RidgeClassifier": (RidgeClassifier(), X, TWO, "decision_function"),
@@ -200,7 +196,6 @@ LINEAR = {
         SGDClassifier(loss="log_loss", alpha=0.1, random_state=0), SCALED, TWO, "log_odds",
     ),
     "Perceptron": (Perceptron(random_state=0), SCALED, TWO, "decision_function"),
-    "SGDOneClassSVM": (SGDOneClassSVM(random_state=0), SCALED, Y, "score_samples"),
     "OneClassSVM, linear": (OneClassSVM(kernel="linear"), X, Y, "score_samples"),
     "pipeline": (make_pipeline(StandardScaler(), "passthrough", Ridge()), X, Y, "predict"),
     "columns": (make_pipeline(columns(), Ridge()), MIXED, Y, "predict"),

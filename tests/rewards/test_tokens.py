@@ -57,12 +57,6 @@ def test_absent_tokens_are_left_out_or_masked():
     ]
 
 
-def test_a_pattern_can_make_characters_tokens():
-    reward = TokenReward(lengths, "ab c", token_pattern=".")
-    assert reward.tokens == ["a", "b", " ", "c"]
-    np.testing.assert_allclose(shapley_values(reward).values, 1.0, rtol=1e-12)
-
-
 def test_values_of_a_linear_model_of_counts_are_its_coefficients():
     model = fitted([1, 0, 1, 0, 1, 0])
     counts, classifier = model[0], model[1]
