@@ -91,11 +91,13 @@ class Design:
         instance, place = np.nonzero(none)
         everything[none] = v_empty[instance]
         if self.coalition_references is not None:
-            references = np.broadcast_to(
-                self.coalition_references,
-                (*inner.shape, self.coalition_references.shape[2]),
-            )
-            everything[none] = empty(instance, references[instance, place]).mean(axis=1)
+            everything[none] = empty(
+                instance,
+                np.broadcast_to(
+                    self.coalition_references,
+                    (*inner.shape, self.coalition_references.shape[2]),
+                )[instance, place],
+            ).mean(axis=1)
         return everything
 
     @cached_property
@@ -153,8 +155,9 @@ class StepwiseDesign:
     def coalitions(self) -> NDArray[np.bool_]:
         """The coalitions of all permutations, including the ends, ``(r, n (p + 1), p)``."""
         r, _, p = self.permutations.shape
-        sizes = np.arange(p + 1, dtype=np.int16)
-        return (self.places[:, :, None, :] < sizes[:, None]).reshape(r, -1, p)
+        return (
+            self.places[:, :, None, :] < np.arange(p + 1, dtype=np.int16)[:, None]
+        ).reshape(r, -1, p)
 
     @property
     def coalition_references(self) -> NDArray[np.intp] | None:
@@ -170,8 +173,12 @@ class StepwiseDesign:
         """The step at which each player enters each permutation, ``(r, n, p)``."""
         # int16 holds any practical number of players in a quarter of the memory of
         # int64.
-        steps = np.arange(self.permutations.shape[2], dtype=np.int16)
-        return self.by_player(np.broadcast_to(steps, self.permutations.shape))
+        return self.by_player(
+            np.broadcast_to(
+                np.arange(self.permutations.shape[2], dtype=np.int16),
+                self.permutations.shape,
+            )
+        )
 
     def by_player(self, by_step: np.ndarray) -> np.ndarray:
         """Return quantities of steps in the order of the players.
@@ -284,10 +291,18 @@ class StepwiseDesign:
         at = np.cumsum(requested).reshape(requested.shape) - 1
         at = np.where(passed == 0, len(values) + np.arange(r * n).reshape(r, n, 1), at)
         # After the last differing player, the mixed row is the row to explain.
-        full = len(values) + r * n + np.arange(r)[:, None, None]
-        at = np.where(passed == passed[:, :, -1:], full, at)
-        later = np.concatenate([values, start.reshape(-1, k), v_full]).take(at, axis=0)
-        return np.concatenate([start[:, :, None], later], axis=2).reshape(r, -1, k)
+        at = np.where(
+            passed == passed[:, :, -1:],
+            len(values) + r * n + np.arange(r)[:, None, None],
+            at,
+        )
+        return np.concatenate(
+            [
+                start[:, :, None],
+                np.concatenate([values, start.reshape(-1, k), v_full]).take(at, axis=0),
+            ],
+            axis=2,
+        ).reshape(r, -1, k)
 
 
 @dataclass(frozen=True, eq=False)

@@ -126,8 +126,11 @@ class Case:
         # all indices agree on a linear odd part
         values, errors, residual = linear(every)
         if residual.any():
-            estimate = self._by_odd(every.outputs(residual), drawn, residual)
-            values[:, residual], errors[:, residual] = estimate
+            values[:, residual], errors[:, residual] = self._by_odd(
+                every.outputs(residual),
+                drawn,
+                residual,
+            )
         placed = np.isnan(drawn)
         odd = every.take(placed)
         even = even.take(placed)
@@ -149,8 +152,11 @@ class Case:
         placed = np.isnan(drawn)
         p = every.n_players
         odd = every.take(placed)  # a Gaussian process holds no more
-        plain = self.corrected is not None or odd.block is not None
-        functional = OddValues(self.index) if plain else GameValues(self.index)
+        functional = (
+            OddValues(self.index)
+            if self.corrected is not None or odd.block is not None
+            else GameValues(self.index)
+        )
         posterior = Posterior(
             Process(odd, OddKernel.from_vector(self._fitted(odd), p), functional),
             odd.values,
@@ -212,10 +218,11 @@ def solve_ranked(cases: Sequence[Case]) -> None:
 
     The pairs are the full coalition, single players in their order, then other pairs.
     """
-    evaluations = [
-        np.concatenate([values for *_, values in case.designs]) for case in cases
-    ]
-    values = odd_part(np.stack(evaluations))
+    values = odd_part(
+        np.stack(
+            [np.concatenate([values for *_, values in case.designs]) for case in cases]
+        )
+    )
     ranked = np.array([case.ranked for case in cases])
     p = ranked.shape[1]
     order = np.tile(np.arange(values.shape[1]), (len(cases), 1))
@@ -236,8 +243,13 @@ def solve_ranked(cases: Sequence[Case]) -> None:
             allowing_for_steps(posterior, estimate[1]),
             errors[rows],
         )
-    places = np.argsort(ranked, axis=1)
-    for case, place, mean, error in zip(cases, places, means, errors, strict=True):
+    for case, place, mean, error in zip(
+        cases,
+        np.argsort(ranked, axis=1),
+        means,
+        errors,
+        strict=True,
+    ):
         case.solution = mean[place], error[place]
 
 

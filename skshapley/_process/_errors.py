@@ -127,16 +127,18 @@ def overlooked(
         axis=-2,
         keepdims=True,
     )
-    interactions = (
+    largest = np.abs(
         values if weight else values - process.points.signs @ posterior.means / 2
-    )
-    largest = np.abs(interactions).max(axis=-2, keepdims=True)
+    ).max(axis=-2, keepdims=True)
     silent = np.hypot(SILENT * posterior.repeated, FEW / n) * largest / n
     wide = value_range(posterior.means[..., process.witnesses, :])
     # largest distance between neighbouring values, zero included
     ascending = np.sort(np.append(values, np.zeros_like(largest), axis=-2), axis=-2)
-    step = np.diff(ascending, axis=-2).max(axis=-2, keepdims=True)
-    hidden_change = np.maximum(wide, max(weight, LEAST_STEP) * step)
+    hidden_change = np.maximum(
+        wide,
+        max(weight, LEAST_STEP)
+        * np.diff(ascending, axis=-2).max(axis=-2, keepdims=True),
+    )
     silent = np.maximum(silent, posterior.in_steps * UNSEEN * hidden_change / n)
     if not weight:
         silent *= process.points.unseen[inner].max()
@@ -152,5 +154,9 @@ def background_errors(posterior: Posterior, blocks: Blocks) -> np.ndarray:
     process = posterior.process
     variances = process.functional.variances
     common = variances(process.kernel, process.entries, None)
-    background_variance = variances(process.kernel, process.entries, blocks) - common
-    return np.sqrt(np.maximum(background_variance, 0.0)[:, None] * posterior.scale)
+    return np.sqrt(
+        np.maximum(variances(process.kernel, process.entries, blocks) - common, 0.0)[
+            :, None
+        ]
+        * posterior.scale
+    )

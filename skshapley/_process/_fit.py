@@ -184,18 +184,20 @@ def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:
     other_parts = kernel.gram(points) - (features * shared) @ features.T
     variances = shared
     for _ in range(STEPS):
-        covariance = other_parts + (features * variances) @ features.T
-        factor = cho_factor(covariance, lower=True, check_finite=False)
+        factor = cho_factor(
+            other_parts + (features * variances) @ features.T,
+            lower=True,
+            check_finite=False,
+        )
         solved = cho_solve(factor, points.values, check_finite=False)
         scale = np.einsum("nk,nk->k", points.values, solved) / n
         scale = np.maximum(scale, np.finfo(float).tiny)
         mean = variances[:, None] * (features.T @ solved)
-        explained = np.einsum(
+        variance = variances - variances**2 * np.einsum(
             "nm,nm->m",
             features,
             cho_solve(factor, features, check_finite=False),
         )
-        variance = variances - variances**2 * explained
         expected = (mean**2 / scale).mean(axis=1) + np.maximum(variance, 0.0)
         variances = (shared + expected) / 2
     return replace(kernel, pair_variances=variances / kernel.lowest)
@@ -217,8 +219,9 @@ def thinned(pairs: Pairs, most: int) -> Pairs:
         places = np.flatnonzero(pairs.block < blocks)
     # few and large blocks: some points of each
     if pairs.block is None or len(places) > 1.2 * most:
-        n_first = most // 2 if pairs.block is None else 0
-        places = places[spread_places(len(places), most, n_first)]
+        places = places[
+            spread_places(len(places), most, most // 2 if pairs.block is None else 0)
+        ]
     if not pairs.values[places].any():
         places = np.append(places, np.abs(pairs.values).max(axis=1).argmax())
     return pairs.take(places)

@@ -81,14 +81,19 @@ class Functional:
             orders = self._orders(kernel, np.vstack([signs, np.ones((1, p))]), entries)
             lowest, higher = (part[:-1] - part[-1] for part in orders)
         if points.blocks is not None:
-            share = points.blocks.share[points.block][:, None]
-            lowest, higher = kernel.with_own(lowest, higher, share)
+            lowest, higher = kernel.with_own(
+                lowest,
+                higher,
+                points.blocks.share[points.block][:, None],
+            )
         size = kernel.of_size(signs, _sizes(p)) @ self._by_size(p)
         parts = [lowest, higher, size[:, None]]
         if kernel.sign > 0:
             lone = lone_player(signs)[:, None]
-            contains = (lone[:, :, None] == entries).any(axis=1)
-            single = np.where(contains, *self._by_single(p))
+            single = np.where(
+                (lone[:, :, None] == entries).any(axis=1),
+                *self._by_single(p),
+            )
             parts.append(np.where(lone >= 0, single, 0.0))
         return weighted_sum(kernel.scales, parts).T
 
@@ -112,8 +117,9 @@ class Functional:
         parts = [lowest, higher, law @ kernel.of_size(_sizes(p), _sizes(p)) @ law]
         if kernel.sign > 0:
             own_weight, other_weight = self._by_single(p)
-            of_others = (p - self.order) * other_weight**2
-            parts.append(self.order * own_weight**2 + of_others)
+            parts.append(
+                self.order * own_weight**2 + (p - self.order) * other_weight**2
+            )
         return weighted_sum(kernel.scales, parts)
 
     def _orders(
@@ -156,8 +162,10 @@ class Functional:
 
     def _by_size(self, p: int) -> np.ndarray:
         """Return the weights of g(0..p) in an entry, for a game g of the size."""
-        differences = [-1.0, 1.0] if self.order == 1 else [1.0, -2.0, 1.0]
-        return np.convolve(self.index.size_law(p - self.order), differences)
+        return np.convolve(
+            self.index.size_law(p - self.order),
+            [-1.0, 1.0] if self.order == 1 else [1.0, -2.0, 1.0],
+        )
 
     def _by_single(self, p: int) -> tuple[float, float]:
         """Return the weights of a player and its complement in its own and in others' entries."""
@@ -166,8 +174,7 @@ class Functional:
         law = self.index.size_law(p - self.order)
         sign = (-1) ** self.order
         own_weight = float(law[0] + sign * law[-1])
-        other_weight = float(law[-2] + sign * law[1])
-        return -sign * own_weight, other_weight / (p - self.order)
+        return -sign * own_weight, float(law[-2] + sign * law[1]) / (p - self.order)
 
 
 class OddValues(Functional):
@@ -201,9 +208,11 @@ class GameValues(OddValues):
         # a pair of each size with the first player, and the number of such pairs
         p = len(kernel.reach)
         pairs = Pairs(_sizes(p)[1:], np.empty((p, 0)))
-        n_pairs = np.exp(log_binomial(p - 1, np.arange(p)))
-        squared = self.pair_weights(pairs.signs)[:, 0] ** 2
-        noise = n_pairs * squared @ kernel.noise_at(pairs)
+        noise = (
+            np.exp(log_binomial(p - 1, np.arange(p)))
+            * self.pair_weights(pairs.signs)[:, 0] ** 2
+            @ kernel.noise_at(pairs)
+        )
         return super().variances(kernel, entries, blocks) + noise
 
     def pair_weights(self, signs: np.ndarray) -> np.ndarray:
@@ -212,8 +221,7 @@ class GameValues(OddValues):
         law = self.index.size_law(p - 1)
         # by the number of other players in the coalition
         weights = (law + law[::-1]) * np.exp(-log_binomial(p - 1, np.arange(p)))
-        n_present = (signs > 0).sum(axis=1, keepdims=True)
-        return signs * weights[n_present - (signs > 0)]
+        return signs * weights[(signs > 0).sum(axis=1, keepdims=True) - (signs > 0)]
 
 
 class EvenValues(Functional):
@@ -274,8 +282,9 @@ def _others(
     """Return the means over u of prod (1 + u rho_l s_l), l outside each entry, ``(n, e)``."""
     scaled = u[:, None] * rho
     flat = 1 - scaled**2
-    log_product = signs @ np.arctanh(scaled).T + 0.5 * np.log(flat).sum(axis=1)
-    product = np.exp(log_product) * weight
+    product = (
+        np.exp(signs @ np.arctanh(scaled).T + 0.5 * np.log(flat).sum(axis=1)) * weight
+    )
     # division by the factors of the entry: 1/(1 + u rho s) = (1 - u rho s)/(1 - u^2
     # rho^2)
     inverse = (1 / flat)[:, entries].prod(axis=1)
@@ -295,8 +304,11 @@ def _squared(
 ) -> np.ndarray:
     """Return the means over u, v of prod (1 + u v rho_l) over players outside each entry."""
     factors = 1 + np.outer(u, u).ravel()[:, None] * rho
-    product = np.outer(weight, weight).ravel() * np.exp(np.log(factors).sum(axis=1))
-    return product @ (1 / factors)[:, entries].prod(axis=1)
+    return (
+        np.outer(weight, weight).ravel()
+        * np.exp(np.log(factors).sum(axis=1))
+        @ (1 / factors)[:, entries].prod(axis=1)
+    )
 
 
 def _sizes(p: int) -> np.ndarray:

@@ -185,8 +185,10 @@ class PartKernel(ABC):
             out[panel] = self.cross(signs[panel], signs)
         if points.block is not None:
             for at in points.by_block():
-                parts = self.interactions(signs[at], signs[at])
-                out[np.ix_(at, at)] += weighted_sum(self.scales[-2:], parts)
+                out[np.ix_(at, at)] += weighted_sum(
+                    self.scales[-2:],
+                    self.interactions(signs[at], signs[at]),
+                )
         out[np.diag_indices_from(out)] += self.noise_at(points)
         return out
 
@@ -268,8 +270,13 @@ class OddKernel(PartKernel):
         log a_j ~ N(level, 1) with level ~ N(-log p, 4), entering through the mean of
         the log a_j.
         """
-        reach = Scalar(-np.log(p), 1.0, np.log(SHORTEST / p), np.log(LONGEST))
-        out = Prior.of(*[reach] * p, LOWEST, NOISE, SIZE, *(SPREADS if blocked else ()))
+        out = Prior.of(
+            *[Scalar(-np.log(p), 1.0, np.log(SHORTEST / p), np.log(LONGEST))] * p,
+            LOWEST,
+            NOISE,
+            SIZE,
+            *(SPREADS if blocked else ()),
+        )
         out.precision[:p, :p] += (1 / (REACH_LEVEL_VARIANCE * p) - 1) / p
         if not blocked:
             out.start[p + 2] = ODD_SIZE_START
@@ -306,8 +313,11 @@ class OddKernel(PartKernel):
         points: Pairs,
     ) -> np.ndarray:
         """Return sum_ij pull_ij d K_ij/d theta for each entry of the vector."""
-        same_block = 0.0 if points.same_block is None else points.same_block
-        on_linear, on_higher = self.with_own(pull, pull, same_block)
+        on_linear, on_higher = self.with_own(
+            pull,
+            pull,
+            0.0 if points.same_block is None else points.same_block,
+        )
         by_linear = _by_player(on_linear, points.signs)
         reach = self.lowest * self.share * (by_linear - self.share @ by_linear)
         reach += self.reach * self._by_reach(on_higher, parts[1], points.signs)
@@ -392,8 +402,13 @@ class EvenKernel(PartKernel):
     @staticmethod
     def prior(blocked: bool) -> Prior:
         """Return the prior of the vector without reaches, ``(4,)``, or ``(6,)`` with blocks."""
-        noise = NOISE if blocked else NOISE._replace(high=np.log(MOST_NOISE))
-        out = Prior.of(LOWEST, noise, SIZE, SIZE, *(SPREADS if blocked else ()))
+        out = Prior.of(
+            LOWEST,
+            NOISE if blocked else NOISE._replace(high=np.log(MOST_NOISE)),
+            SIZE,
+            SIZE,
+            *(SPREADS if blocked else ()),
+        )
         out.start[2:4] = EVEN_SIZE_START
         return out
 
@@ -459,8 +474,7 @@ class EvenKernel(PartKernel):
     def of_size(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return the covariance of a Brownian motion in |2 s - p|/p, from the full coalition."""
         x = np.abs(a.sum(axis=1)) / a.shape[1]
-        y = np.abs(b.sum(axis=1)) / a.shape[1]
-        return 1 - np.maximum(x[:, None], y)
+        return 1 - np.maximum(x[:, None], np.abs(b.sum(axis=1)) / a.shape[1])
 
 
 def products(signs: np.ndarray) -> np.ndarray:
@@ -476,5 +490,8 @@ def lone_player(signs: np.ndarray) -> np.ndarray:
     """
     p = signs.shape[1]
     total = signs.sum(axis=1)
-    lone = (signs * np.sign(total)[:, None]).argmin(axis=1)
-    return np.where((np.abs(total) == p - 2) & (p > 2), lone, -1)
+    return np.where(
+        (np.abs(total) == p - 2) & (p > 2),
+        (signs * np.sign(total)[:, None]).argmin(axis=1),
+        -1,
+    )

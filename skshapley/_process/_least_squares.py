@@ -121,16 +121,18 @@ def pairwise(
     scale = np.maximum(np.abs(even.values), np.abs(odd.values)).max(axis=0)
     size = np.abs(points.values).max(axis=0)
     flat = (size <= ROUNDING * scale) & (len(points) >= SPARE)
-    least = np.maximum(NOTHING * size, ROUNDING * scale)
     interactions, residual = _fitted(
         points,
         lambda s: (s[:, first] * s[:, second] - 1) / 4,
         0,
-        least,
+        np.maximum(NOTHING * size, ROUNDING * scale),
     )
     values = of_pairs(np.where(flat, 0.0, interactions))
-    worth = np.linalg.lstsq(odd.signs / 2, odd.values, rcond=None)[0]
-    spread = np.where(values.any(axis=0), value_range(values), value_range(worth))
+    spread = np.where(
+        values.any(axis=0),
+        value_range(values),
+        value_range(np.linalg.lstsq(odd.signs / 2, odd.values, rcond=None)[0]),
+    )
     n_witnesses = _least(points) - np.where(flat, 0, len(first))
     return values, _unwitnessed(values, spread, n_witnesses), residual & ~flat
 
@@ -159,8 +161,11 @@ def _fitted(
     residual = np.full(len(least), not enough)
     if not enough:
         return solution, residual
-    share = np.ones(1) if blocks is None else blocks.share
-    for at, weight in zip(points.by_block(), share, strict=True):
+    for at, weight in zip(
+        points.by_block(),
+        np.ones(1) if blocks is None else blocks.share,
+        strict=True,
+    ):
         design = features(points.signs[at])
         values = points.values[at]
         coefficients, _, rank, _ = np.linalg.lstsq(design, values, rcond=1e-10)
@@ -179,8 +184,11 @@ def _unwitnessed(
     witnesses: np.ndarray | int,
 ) -> np.ndarray:
     """Return the errors of values without residual, in the shape of the values."""
-    silence = np.where(witnesses >= ENOUGH_ZEROS, 0.0, np.nan)
-    errors = np.where(spread > 0, UNSEEN * spread / np.maximum(witnesses, 1), silence)
+    errors = np.where(
+        spread > 0,
+        UNSEEN * spread / np.maximum(witnesses, 1),
+        np.where(witnesses >= ENOUGH_ZEROS, 0.0, np.nan),
+    )
     return np.broadcast_to(errors, values.shape).copy()
 
 
@@ -211,8 +219,10 @@ class Regression:
         design = (signs - total / signs.shape[1]) / 2
         weighted = design.T * (weights / weights.max())
         influence = np.linalg.pinv(weighted @ design, hermitian=True) @ weighted
-        leverage = np.einsum("pn,np->n", influence, design)
-        unexplained = np.maximum(1 - leverage, LEAST_LEFT)[:, None]
+        unexplained = np.maximum(
+            1 - np.einsum("pn,np->n", influence, design),
+            LEAST_LEFT,
+        )[:, None]
         return cls(total, design, influence, unexplained)
 
     def __call__(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -278,14 +288,17 @@ def blended(
     regression = kernel_regression(posterior.process.points)
     regressed, variance = regression(posterior.values)
     # finite population: sizes without unseen pairs leave no error
-    unseen_part = np.sqrt(posterior.process.points.unseen)[:, None] * posterior.left_out
-    shift, _ = regression(unseen_part)
+    shift, _ = regression(
+        np.sqrt(posterior.process.points.unseen)[:, None] * posterior.left_out
+    )
     stated = np.sqrt((errors**2).mean(axis=-2, keepdims=True))
     left_out = np.sqrt((shift**2).mean(axis=-2, keepdims=True))
     errors = errors * np.maximum((1 + left_out / np.maximum(stated, TINY)) / 2, 1.0)
     own_variance = (errors**2).sum(axis=-2, keepdims=True)
-    total = own_variance + variance.sum(axis=-2, keepdims=True)
-    share = own_variance / np.maximum(total, 1e-300)
+    share = own_variance / np.maximum(
+        own_variance + variance.sum(axis=-2, keepdims=True),
+        1e-300,
+    )
     errors = (1 - share) * errors + share * np.sqrt(variance)
     return values + share * (regressed - values), errors
 
@@ -316,9 +329,13 @@ def remainder(
     signs = np.vstack([np.ones((1, p)), drawn.signs])
     left = np.vstack([posterior.values[:1], drawn.values]) - posterior.mean(signs)
     size = (drawn.signs.sum(axis=1) + p) / 2
-    weights = np.append(0.0, 1 / (size * (p - size) * expected))
-    change, variance = Regression.of(signs, weights)(left)
-    total = (errors**2 + variance).sum(axis=0)
-    share = (errors**2).sum(axis=0) / np.maximum(total, 1e-300)
+    change, variance = Regression.of(
+        signs,
+        np.append(0.0, 1 / (size * (p - size) * expected)),
+    )(left)
+    share = (errors**2).sum(axis=0) / np.maximum(
+        (errors**2 + variance).sum(axis=0),
+        1e-300,
+    )
     squares = (1 - share) ** 2 * errors**2 + share**2 * variance
     return values + share * change, np.sqrt(squares)

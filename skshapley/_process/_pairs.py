@@ -58,8 +58,10 @@ class Blocks:
         part : float, default=1.0
             The share of these background rows, if they are a sample.
         """
-        whole = rows.shape[1] * float(weights @ weights)
-        return cls(weights[rows].sum(axis=1) * part, whole * part)
+        return cls(
+            weights[rows].sum(axis=1) * part,
+            rows.shape[1] * float(weights @ weights) * part,
+        )
 
     @property
     def complete(self) -> bool:
@@ -96,8 +98,12 @@ class Pairs:
 
     def take(self, index: np.ndarray) -> "Pairs":
         """Return some of the points."""
-        block = None if self.block is None else self.block[index]
-        return Pairs(self.signs[index], self.values[index], block, self.blocks)
+        return Pairs(
+            self.signs[index],
+            self.values[index],
+            None if self.block is None else self.block[index],
+            self.blocks,
+        )
 
     def outputs(self, index: np.ndarray) -> "Pairs":
         """Return some of the outputs."""
@@ -164,8 +170,10 @@ def relative(pairs: Pairs) -> Pairs:
 
 def spread_places(n: int, most: int, n_first: int) -> NDArray[np.intp]:
     """Return `most` of n places: the first ones, and others evenly spread over the rest."""
-    later = np.linspace(n_first, n - 1, most - n_first)
-    return np.append(np.arange(n_first), later.round().astype(int))
+    return np.append(
+        np.arange(n_first),
+        np.linspace(n_first, n - 1, most - n_first).round().astype(int),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,8 +217,11 @@ Seen = tuple[OddDesign, int, NDArray[np.float64]]
 
 def observed(seen: Sequence[Seen]) -> tuple[Pairs, Pairs, NDArray[np.float64]]:
     """Return the odd and the even part of one row's values, and the pairs' `OddDesign.drawn`."""
-    present = np.concatenate([design.coalitions[i, ::2] for design, i, _ in seen])
-    signs = np.where(present, 1.0, -1.0)
+    signs = np.where(
+        np.concatenate([design.coalitions[i, ::2] for design, i, _ in seen]),
+        1.0,
+        -1.0,
+    )
     values = np.concatenate([values for *_, values in seen])
     even = (values[::2] + values[1::2]) / 2
     odd = odd_part(values)
@@ -234,5 +245,8 @@ def odd_part(values: NDArray[np.float64]) -> NDArray[np.float64]:
     values : ndarray of shape (..., 2 n, k)
     """
     odd = (values[..., ::2, :] - values[..., 1::2, :]) / 2
-    rounding = ROUNDING * np.abs(values).max(axis=-2, keepdims=True)
-    return np.where(np.abs(odd) <= rounding, 0.0, odd)
+    return np.where(
+        np.abs(odd) <= ROUNDING * np.abs(values).max(axis=-2, keepdims=True),
+        0.0,
+        odd,
+    )

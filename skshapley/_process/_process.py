@@ -99,9 +99,12 @@ class Process:
         out = []
         for entries, covariances in self._chunks():
             explained = self.halves(covariances)
-            prior = self.functional.variances(self.kernel, entries, self.points.blocks)
             out.append(
-                np.maximum(prior - np.einsum("ne,ne->e", explained, explained), 0.0)
+                np.maximum(
+                    self.functional.variances(self.kernel, entries, self.points.blocks)
+                    - np.einsum("ne,ne->e", explained, explained),
+                    0.0,
+                )
             )
         return np.concatenate(out)
 
@@ -173,8 +176,12 @@ class Posterior:
         rounded = np.round(self.values / scale, DIGITS)
         if np.diff(np.sort(rounded, axis=-2), axis=-2).all():
             return np.zeros(scale.shape)  # usual; no value repeats
-        ranked = self.process.points.signs[:, np.argsort(-self.process.kernel.reach)]
-        return np.apply_along_axis(repetition, -2, rounded, ranked)[..., None, :]
+        return np.apply_along_axis(
+            repetition,
+            -2,
+            rounded,
+            self.process.points.signs[:, np.argsort(-self.process.kernel.reach)],
+        )[..., None, :]
 
     @property
     def in_steps(self) -> np.ndarray:
@@ -363,8 +370,10 @@ def best_candidates(points: Pairs, values: np.ndarray) -> np.ndarray:
     compared = values[:, places]
     scale = (compared * (inverses[:, None] @ compared)).sum(axis=2)
     # log density of the values at their best scales, as a mean over outputs
-    log_scale = np.log(np.maximum(scale, TINY)).mean(axis=2)
-    return (-0.5 * len(places) * log_scale - log_volumes[:, None]).argmax(axis=0)
+    return (
+        -0.5 * len(places) * np.log(np.maximum(scale, TINY)).mean(axis=2)
+        - log_volumes[:, None]
+    ).argmax(axis=0)
 
 
 def ranked_players(odd: np.ndarray, players: np.ndarray) -> np.ndarray:

@@ -222,8 +222,13 @@ class Sampler(Parametrised, ABC):
         """
         looked_at = self._n_references(n_rows, n_players, n_references)
         price = self.price(n_players, looked_at)
-        n_draws = price.n_draws(n_rows)
-        return Bought(price, n_draws, looked_at, looked_at < n_references, price.least)
+        return Bought(
+            price,
+            price.n_draws(n_rows),
+            looked_at,
+            looked_at < n_references,
+            price.least,
+        )
 
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
         """Return the number of background rows to use.
@@ -236,8 +241,13 @@ class Sampler(Parametrised, ABC):
         enough = max(LEAST_REFERENCES, n_rows // (EVALS_A_PLAYER * n_players))
         if n_references <= enough:
             return n_references
-        least = max(1, self.price(n_players, n_references).least_evals)
-        return max(1, min(enough, n_rows // least))
+        return max(
+            1,
+            min(
+                enough,
+                n_rows // max(1, self.price(n_players, n_references).least_evals),
+            ),
+        )
 
     def start(self, task: SamplerTask) -> Self:
         """Prepare a run.

@@ -78,9 +78,13 @@ class CoalitionSampler(Sampler):
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of coalitions; fewer than 2 (p - 1) do not identify p players."""
-        most = None if self.replacement else 2**n_players - 2
-        unit = 2 if self.paired else 1
-        return Price.of_coalitions(1, n_references, 2 * (n_players - 1), most, unit)
+        return Price.of_coalitions(
+            1,
+            n_references,
+            2 * (n_players - 1),
+            None if self.replacement else 2**n_players - 2,
+            2 if self.paired else 1,
+        )
 
     def _check_together(self) -> None:
         if not (self.paired or self.replacement):
@@ -116,8 +120,11 @@ class CoalitionSampler(Sampler):
 
     def _with_replacement(self, row: int, n: int, law: np.ndarray) -> np.ndarray:
         p = self.n_players_
-        sizes = self.rngs_[row].choice(p + 1, size=n // 2 if self.paired else n, p=law)
-        coalitions = uniform_of_size(self._members[row], sizes, p)
+        coalitions = uniform_of_size(
+            self._members[row],
+            self.rngs_[row].choice(p + 1, size=n // 2 if self.paired else n, p=law),
+            p,
+        )
         return with_complements(coalitions) if self.paired else coalitions
 
     def _full_rank(self, rng: np.random.Generator, n: int) -> np.ndarray:
@@ -145,8 +152,7 @@ class CoalitionSampler(Sampler):
         half[: (p + 1) // 2] *= 2  # a pair has the sizes s and p - s: count it once
         # Rounded at random, so that the expected numbers hold exactly and the estimate
         # has no bias.
-        counts = rounded(rng, half)
-        coalitions = distinct_by_size(rng, counts, p)
+        coalitions = distinct_by_size(rng, rounded(rng, half), p)
         return with_complements(coalitions[rng.permutation(len(coalitions))])
 
 
@@ -164,8 +170,11 @@ def pairs_by_size(law: np.ndarray, n_pairs: int) -> np.ndarray:
     other sizes.
     """
     p = len(law) - 1
-    room = np.array([comb(p, s) / 2 for s in range(p + 1)], dtype=float)
-    return shared_out(n_pairs, law, room)
+    return shared_out(
+        n_pairs,
+        law,
+        np.array([comb(p, s) / 2 for s in range(p + 1)], dtype=float),
+    )
 
 
 def all_of_size(size: int, p: int) -> np.ndarray:
@@ -185,8 +194,9 @@ def all_of_size(size: int, p: int) -> np.ndarray:
 def first_of_each(coalitions: np.ndarray) -> np.ndarray:
     """Return the positions of the first occurrence of each coalition of ``(n, p)``, in order."""
     # Eight players per byte: sorting compares rows that are eight times shorter.
-    packed = np.packbits(coalitions, axis=1)
-    return np.sort(np.unique(packed, axis=0, return_index=True)[1])
+    return np.sort(
+        np.unique(np.packbits(coalitions, axis=1), axis=0, return_index=True)[1]
+    )
 
 
 def distinct_of_size(
@@ -220,8 +230,12 @@ def distinct_by_size(
     p: int,
 ) -> np.ndarray:
     """Return ``counts[s]`` different coalitions of each size s, sorted by size."""
-    sizes = np.flatnonzero(counts).tolist()
-    return np.concatenate([distinct_of_size(rng, s, counts[s], p) for s in sizes])
+    return np.concatenate(
+        [
+            distinct_of_size(rng, s, counts[s], p)
+            for s in np.flatnonzero(counts).tolist()
+        ]
+    )
 
 
 class Leverage(CoalitionSampler):
@@ -344,7 +358,7 @@ class Importance(CoalitionSampler):
         "ratio": Maybe(
             Number(above=0),
             hint="it is D/C, and None is the square root of the number of players",
-        )
+        ),
     }
 
     def __init__(self, ratio: float | None = None) -> None:

@@ -78,11 +78,13 @@ def draw_permutations(
     drawn = resolve(sampler, PERMUTATION_SAMPLERS, PermutationSampler, owner, "sampler")
     drawn.check()
     n = n_permutations
-    rng = generator(entropy_from(random_state, owner), 1)
-    drawn.start(SamplerTask(n_players, [rng], n))
+    drawn.start(
+        SamplerTask(n_players, [generator(entropy_from(random_state, owner), 1)], n)
+    )
     # full units, the last of which is cut short
-    one_shot = drawn.traits.one_shot
-    unit = drawn._unit(n, 1) if one_shot else drawn._whole_unit(n_players, 1)
+    unit = (
+        drawn._unit(n, 1) if drawn.traits.one_shot else drawn._whole_unit(n_players, 1)
+    )
     permutations = drawn._draw(drawn.rngs_[0], -(-n // unit), unit)[:n]
     if drawn.weights == "equal":
         return permutations, np.full(n, 1 / n)

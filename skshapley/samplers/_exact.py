@@ -51,8 +51,7 @@ class Exact(Sampler):
         # sample's.
         if n_references <= LEAST_REFERENCES:
             return n_references
-        n = self._n_evals(n_players)
-        return max(1, min(n_references, n_rows // max(n, 1)))
+        return max(1, min(n_references, n_rows // max(self._n_evals(n_players), 1)))
 
     def _ask(self, rows: np.ndarray, n: int) -> FullDesign:
         # one design for all rows

@@ -194,8 +194,12 @@ class GraphSampler(Sampler):
         cost = f"more than {most + 2}" if plan is None else plan.n_evals + 2
         advice = "raise the budget or put players into groups"
         # Costs grow with the order, so the first order that does not fit ends the search.
-        smaller = range(1, getattr(self, "order", 1))
-        fits = [*takewhile(lambda k: self._within(graph, limit, order=k), smaller)]
+        fits = [
+            *takewhile(
+                lambda k: self._within(graph, limit, order=k),
+                range(1, getattr(self, "order", 1)),
+            )
+        ]
         if fits:
             advice = f"choose order={fits[-1]}, {advice}"
         return (
@@ -230,24 +234,26 @@ class NeighbourhoodSampler(GraphSampler):
             # coalitions with different lowest players differ: for each player, the most
             # that one neighbourhood has adds up to a lower bound (the full coalition
             # costs nothing)
-            lowest_places = patterns[1:].argmax(axis=1)
-            counts = np.bincount(lowest_places, minlength=patterns.shape[1])
+            counts = np.bincount(
+                patterns[1:].argmax(axis=1),
+                minlength=patterns.shape[1],
+            )
             counts = np.broadcast_to(counts, patch.members.shape)
             np.maximum.at(lowest, patch.members, counts)
             if lowest.sum() - 1 > limit:
                 raise TooManyCoalitions
             parts.append(_coalitions(patch.members, patterns, p))
-            centres = patch.members[:, patch.centre]
-            nodes.append(np.repeat(centres, len(pattern_weights)))
+            nodes.append(
+                np.repeat(patch.members[:, patch.centre], len(pattern_weights))
+            )
             weights.append(np.tile(pattern_weights, len(patch.members)))
             exact &= len(pattern_weights) == 2**p
         # each coalition once: different ones have equal sums of random words of their
         # players with probability 2^-128
         every = sparse.vstack(parts, format="csr")
         # A fixed seed: the words only tell coalitions apart and never reach the values.
-        words = generator(0).integers(2**64, size=(p, 2), dtype=np.uint64)
         _, first, column = np.unique(
-            every @ words,
+            every @ generator(0).integers(2**64, size=(p, 2), dtype=np.uint64),
             axis=0,
             return_index=True,
             return_inverse=True,
@@ -269,8 +275,10 @@ def _coalitions(
     indices = members[:, np.nonzero(patterns)[1]].ravel()
     counts = np.tile(patterns.sum(axis=1), len(members))
     indptr = np.concatenate([[0], np.cumsum(counts)])
-    ones = np.ones(len(indices), dtype=bool)
-    return sparse.csr_array((ones, indices, indptr), shape=(len(counts), n_players))
+    return sparse.csr_array(
+        (np.ones(len(indices), dtype=bool), indices, indptr),
+        shape=(len(counts), n_players),
+    )
 
 
 class LocalShapley(NeighbourhoodSampler):
@@ -375,8 +383,9 @@ class LocalPermutations(Sampler):
     def _start(self, task: SamplerTask) -> None:
         p = self.n_players_
         self._near = np.zeros((p, p), dtype=bool)
-        graph = as_graph(self.graph, p, type(self).__name__)
-        for player, members in enumerate(graph.neighbourhoods(self.order)):
+        for player, members in enumerate(
+            as_graph(self.graph, p, type(self).__name__).neighbourhoods(self.order)
+        ):
             self._near[player, members] = True
 
     def _ask(self, rows: np.ndarray, n: int) -> MarginalDesign:
@@ -434,8 +443,11 @@ class ConnectedShapley(NeighbourhoodSampler):
     @staticmethod
     def _patterns(patch: Patch, limit: int) -> tuple[np.ndarray, np.ndarray]:
         n = patch.members.shape[1]
-        sets = connected_sets(patch.links, patch.centre, (1 << n) - 1)
-        present = listed(sets, limit, n)
+        present = listed(
+            connected_sets(patch.links, patch.centre, (1 << n) - 1),
+            limit,
+            n,
+        )
         # Neighbours of present players that are absent themselves.
         border = (present @ masks_to_arrays(patch.links, n)) & ~present
         # beta(u, b + 1) = (u - 1)! b! / (u + b)!, without overflow of the factorials.
@@ -479,8 +491,9 @@ class Myerson(GraphSampler):
     _constraints = {"graph": GRAPH_CONSTRAINTS["graph"]}
 
     def _plan(self, graph: Graph, limit: int) -> LinearPlan:
-        sets = chain([0], all_connected_sets(graph))
-        coalitions = sparse.csr_array(listed(sets, limit + 1, graph.n_nodes))
+        coalitions = sparse.csr_array(
+            listed(chain([0], all_connected_sets(graph)), limit + 1, graph.n_nodes)
+        )
         border = (coalitions @ graph.adjacency) > coalitions
         u = np.diff(coalitions.indptr)
         b = np.diff(border.indptr)
@@ -489,8 +502,9 @@ class Myerson(GraphSampler):
         inside = sparse.diags_array(of_members) @ coalitions
         weights = (inside - sparse.diags_array(of_border) @ border).tocsr()
         # the worth of a component is its difference from v(empty), the first set
-        empty = sparse.csr_array(-weights.sum(axis=0)[None])
-        weights = sparse.vstack([empty, weights[1:]]).T.tocsr()
+        weights = sparse.vstack(
+            [sparse.csr_array(-weights.sum(axis=0)[None]), weights[1:]]
+        ).T.tocsr()
         return LinearPlan(coalitions, weights, graph.complete)
 
 
@@ -541,8 +555,11 @@ class ConnectedRegression(GraphSampler):
     def _plan(self, graph: Graph, limit: int) -> LinearPlan:
         p = graph.n_nodes
         if graph.grid is None:
-            masks = all_connected_sets(graph, self.order)
-            sets = (mask for mask in masks if mask.bit_count() < p)
+            sets = (
+                mask
+                for mask in all_connected_sets(graph, self.order)
+                if mask.bit_count() < p
+            )
             coalitions = sparse.csr_array(listed(sets, limit, p))
         else:
             coalitions = _cubes(graph.grid, self.order)
@@ -567,10 +584,17 @@ def _cubes(shape: tuple[int, ...], order: int) -> sparse.csr_array:
         # This square is the whole grid, whose value is a constraint and not a row.
         if shape == (side,) * len(shape):
             break
-        window = np.lib.stride_tricks.sliding_window_view(nodes, (side,) * len(shape))
-        members = window.reshape(-1, side ** len(shape))
-        whole = np.ones((1, members.shape[1]), dtype=bool)
-        cubes.append(_coalitions(members, whole, nodes.size))
+        members = np.lib.stride_tricks.sliding_window_view(
+            nodes,
+            (side,) * len(shape),
+        ).reshape(-1, side ** len(shape))
+        cubes.append(
+            _coalitions(
+                members,
+                np.ones((1, members.shape[1]), dtype=bool),
+                nodes.size,
+            )
+        )
     return sparse.vstack(cubes, format="csr")
 
 

@@ -98,8 +98,10 @@ def is_graph(graph: Any) -> bool:
 
 def _is_shape(shape: Any) -> bool:
     lengths = shape if isinstance(shape, Sequence) else ()
-    whole = all(isinstance(n, int | np.integer) and n >= 1 for n in lengths)
-    return whole and 1 <= len(lengths) <= 3
+    return (
+        all(isinstance(n, int | np.integer) and n >= 1 for n in lengths)
+        and 1 <= len(lengths) <= 3
+    )
 
 
 def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
@@ -133,8 +135,11 @@ def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:
                 f"{owner} got the grid shape {shape} of {prod(shape)} nodes for "
                 f"{n_nodes} players; it needs one node per player."
             )
-        edges = np.stack(grid_to_graph(*(*shape, 1, 1)[:3]).nonzero())
-        return _from_edges(edges, n_nodes, grid=shape)
+        return _from_edges(
+            np.stack(grid_to_graph(*(*shape, 1, 1)[:3]).nonzero()),
+            n_nodes,
+            grid=shape,
+        )
     matrix = _matrix(graph)
     if matrix.shape != (n_nodes, n_nodes):
         raise ValueError(
@@ -186,9 +191,11 @@ def _from_edges(
         shape=(n_nodes, n_nodes),
     ).tocsr()
     # one index type gives equal graphs equal bytes
-    indices = adjacency.indices.astype(np.int32)
-    indptr = adjacency.indptr.astype(np.int32)
-    arrays = adjacency.data, indices, indptr
+    arrays = (
+        adjacency.data,
+        adjacency.indices.astype(np.int32),
+        adjacency.indptr.astype(np.int32),
+    )
     return Graph(sparse.csr_array(arrays, adjacency.shape), grid)
 
 
@@ -295,10 +302,9 @@ def masks_to_arrays(masks: Sequence[int], n_nodes: int) -> np.ndarray:
         b"".join(m.to_bytes(width, "little") for m in masks),
         dtype=np.uint8,
     )
-    bits = np.unpackbits(
+    return np.unpackbits(
         packed.reshape(-1, width),
         axis=1,
         count=n_nodes,
         bitorder="little",
-    )
-    return bits.view(np.bool_)
+    ).view(np.bool_)

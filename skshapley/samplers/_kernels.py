@@ -345,8 +345,9 @@ class MostNews:
         news = self._own - (whitened**2).sum(axis=0)
         new = news > LEAST_NEWS * self._own
         missing = self._mean - self._solved[:k] @ whitened
-        gain = np.where(new, missing**2 / np.where(new, news, 1.0), -1.0)
-        pick = int(np.argmax(gain))
+        pick = int(
+            np.argmax(np.where(new, missing**2 / np.where(new, news, 1.0), -1.0))
+        )
         if new[pick]:
             diagonal = np.sqrt(news[pick])
             # The next row of L^-1 from the Cholesky recursion, in k^2 steps instead of

@@ -77,8 +77,11 @@ class Classical(Sampler):
     produces = MarginalDesign
     _constraints = {
         "law": Maybe(
-            Constraint(callable, "a function from p to the probabilities of 0 to p - 1")
-        )
+            Constraint(
+                callable,
+                "a function from p to the probabilities of 0 to p - 1",
+            )
+        ),
     }
 
     def price(self, n_players: int, n_references: int) -> Price:
@@ -100,11 +103,14 @@ class Classical(Sampler):
             # The player itself ranks last, so it is never among the first `size` of the
             # others.
             draw[:, itself] = np.inf
-            ranks = draw.argsort(axis=2).argsort(axis=2)
-            coalitions[i, :, :, 0] = ranks < size[i, :, :, None]
+            coalitions[i, :, :, 0] = (
+                draw.argsort(axis=2).argsort(axis=2) < size[i, :, :, None]
+            )
             coalitions[i, :, :, 1] = coalitions[i, :, :, 0] | itself
-        weights = None if self.law is None else 1 / (p * law[size])
-        return MarginalDesign(coalitions.reshape(len(rows), -1, p), weights=weights)
+        return MarginalDesign(
+            coalitions.reshape(len(rows), -1, p),
+            weights=None if self.law is None else 1 / (p * law[size]),
+        )
 
     def _size_law(self, p: int) -> np.ndarray:
         if self.law is None:
@@ -195,8 +201,7 @@ class Stratified(Sampler):
         if asked:
             return self.n_draws_ - asked
         drawn = self.n_draws_ - 2 * p
-        first = max(drawn // 2, LEAST_IN_STRATUM * p * (p - 2))
-        return 2 * p + min(first, drawn)
+        return 2 * p + min(max(drawn // 2, LEAST_IN_STRATUM * p * (p - 2)), drawn)
 
     def _start(self, task: SamplerTask) -> None:
         self._cells: Moments | None = None
@@ -205,10 +210,19 @@ class Stratified(Sampler):
         p = self.n_players_
         cells = np.stack([self._allocate(row, n) for row in rows])
         players, sizes = cells // p, cells % p
-        drawn = zip(rows, players, sizes, strict=True)
-        sets = np.stack([_others(self.rngs_[row], p, *line) for row, *line in drawn])
-        certain = np.isin(np.arange(p), (0, p - 1))
-        return PairDesign.joining(sets, players, sizes, np.full(p, 1 / p), certain)
+        sets = np.stack(
+            [
+                _others(self.rngs_[row], p, *line)
+                for row, *line in zip(rows, players, sizes, strict=True)
+            ]
+        )
+        return PairDesign.joining(
+            sets,
+            players,
+            sizes,
+            np.full(p, 1 / p),
+            np.isin(np.arange(p), (0, p - 1)),
+        )
 
     def _allocate(self, row: int, n: int) -> np.ndarray:
         """Return the cells player * p + size of `n` draws, with repetitions."""
@@ -223,8 +237,11 @@ class Stratified(Sampler):
             certain_cells = certain_cells[:0]
             count = drawn.units[row, open_cells]
             neyman = self.allocation == "neyman"
-            squares = drawn.products[row, open_cells].sum(axis=(1, 2, 3, 4))
-            variance = _variances(squares, count, PRIOR if neyman else 0)
+            variance = _variances(
+                drawn.products[row, open_cells].sum(axis=(1, 2, 3, 4)),
+                count,
+                PRIOR if neyman else 0,
+            )
             varied = np.sqrt(variance) if neyman else variance
             spread = varied if varied.any() else spread
         if not len(open_cells) or n <= len(certain_cells):
@@ -353,8 +370,9 @@ class Owen(Sampler):
         nodes, weights, counts = self._nodes(n // unit)
         stratum = np.repeat(np.arange(len(nodes)), counts)
         density = nodes[stratum][:, None]
-        drawn = [self.rngs_[row].random((len(stratum), p)) < density for row in rows]
-        masks = np.stack(drawn)
+        masks = np.stack(
+            [self.rngs_[row].random((len(stratum), p)) < density for row in rows]
+        )
         masks = np.stack([masks, ~masks][:unit], axis=2)  # (r, units, unit, p)
         # players in sequence within a unit, with adjacent draws of each player
         sets = np.repeat(masks[:, :, None], p, axis=2).reshape(len(rows), -1, p)
@@ -372,8 +390,9 @@ class Owen(Sampler):
             nodes = np.linspace(0, top, most) if most > 1 else np.array([top / 2])
             weights = np.full(most, 1 / most)
         else:
-            enough = -(-self.n_players_ // 2)
-            nodes, weights = np.polynomial.legendre.leggauss(min(masks * most, enough))
+            nodes, weights = np.polynomial.legendre.leggauss(
+                min(masks * most, -(-self.n_players_ // 2))
+            )
             nodes = (nodes + 1) / 2
             # Below 1/2, a node also stands for its mirror image; the middle node is its
             # own.

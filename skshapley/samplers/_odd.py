@@ -111,28 +111,36 @@ class Odd(Sampler):
         self._n_asked = np.zeros(len(self.rngs_), dtype=np.intp)  # pairs of each row
         self._n_blocks = 1
         if self.references == "blocks":
-            weights = self.reference_weights_
-            self._n_blocks = n_blocks(weights, self.n_players_, self.n_draws_ // 2)
+            self._n_blocks = n_blocks(
+                self.reference_weights_,
+                self.n_players_,
+                self.n_draws_ // 2,
+            )
 
     def _ask(self, rows: np.ndarray, n: int) -> OddDesign:
         # n/2 pairs, and the full coalition with the first
         ask = self._ask_blocks if self._n_blocks > 1 else self._ask_whole
-        requests = [ask(row, n // 2) for row in rows.tolist()]
-        pairs, of_pairs = (np.stack(part) for part in zip(*requests, strict=True))
+        pairs, of_pairs = (
+            np.stack(part)
+            for part in zip(*[ask(row, n // 2) for row in rows.tolist()], strict=True)
+        )
         coalitions = with_complements(pairs)
         if self._n_blocks > 1:
-            block_rows = np.stack([self._block_rows[row] for row in rows])
-            references = np.take_along_axis(block_rows, of_pairs[:, :, None], axis=1)
+            references = np.take_along_axis(
+                np.stack([self._block_rows[row] for row in rows]),
+                of_pairs[:, :, None],
+                axis=1,
+            )
             return OddDesign(
                 coalitions,
                 coalition_references=np.repeat(references, 2, axis=1),
                 block=of_pairs,
                 blocks=tuple(self._blocks[row] for row in rows),
             )
-        n_different = min(self._n_asked[rows[0]], MOST_PAIRS)
         return OddDesign(
             coalitions,
-            exact=n_different == n_all_pairs(self.n_players_),
+            exact=min(self._n_asked[rows[0]], MOST_PAIRS)
+            == n_all_pairs(self.n_players_),
             drawn=of_pairs,
         )
 
@@ -209,8 +217,13 @@ class OddLeverage(Sampler):
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of coalitions: at least 2 (p - 1), so that every size occurs."""
-        most = 2 * min(MOST_PAIRS, n_all_pairs(n_players))
-        return Price.of_coalitions(1, n_references, 2 * (n_players - 1), most, step=2)
+        return Price.of_coalitions(
+            1,
+            n_references,
+            2 * (n_players - 1),
+            2 * min(MOST_PAIRS, n_all_pairs(n_players)),
+            step=2,
+        )
 
     def _ask(self, rows: np.ndarray, n: int) -> RandomOddDesign:
         # the full coalition and n/2 pairs
@@ -218,8 +231,9 @@ class OddLeverage(Sampler):
         draws = np.stack(
             [leverage_pairs(self.rngs_[row], p, n // 2)[0] for row in rows]
         )
-        pairs = np.concatenate([np.ones((len(rows), 1, p), dtype=bool), draws], axis=1)
         return RandomOddDesign(
-            with_complements(pairs),
+            with_complements(
+                np.concatenate([np.ones((len(rows), 1, p), dtype=bool), draws], axis=1)
+            ),
             exact=n // 2 == n_all_pairs(p),
         )

@@ -60,8 +60,11 @@ def first_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     # rule looks at the beginning, which is a small sample with its share of every size.
     if n >= n_all_pairs(p) / 2:
         samples = [leverage_pairs(rng, p, max(1, n >> k))[0] for k in range(5, -1, -1)]
-        singles = np.eye(p, dtype=bool)[rng.permutation(p)]
-        return completed_pairs(rng, np.concatenate([singles, *samples]), n)
+        return completed_pairs(
+            rng,
+            np.concatenate([np.eye(p, dtype=bool)[rng.permutation(p)], *samples]),
+            n,
+        )
     order = rng.permutation(p)
     if n < p:
         # Single players would miss one, and have 4.4 times the squared error of a
@@ -83,9 +86,9 @@ def chosen_pairs(p: int, n: int) -> np.ndarray:
     pairs = np.eye(p, dtype=bool)[:n]
     while len(pairs) < min(n, MOST_CHOSEN):
         step = min(n - len(pairs), max(LEAST_STEP, len(pairs)))
-        n_by_size = ceil(share * step)
-        additions = next_pairs(rng, kernel, pairs, step, n_by_size)
-        pairs = np.concatenate([pairs, additions])
+        pairs = np.concatenate(
+            [pairs, next_pairs(rng, kernel, pairs, step, ceil(share * step))]
+        )
     return completed_pairs(rng, pairs, n)
 
 
@@ -94,9 +97,12 @@ def scattered_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     singles = min(p, n // 2)
     n_rest = n - singles
     # Between one and two Hadamard rows per player: more would repeat the middle sizes.
-    rows = int(min(n_rest, max(n_rest / 2, p), 2 * p))
-    players = np.eye(p, dtype=bool)[rng.permutation(p)[:singles]]
-    pairs = np.concatenate([players, hadamard_pairs(rng, p, rows)])
+    pairs = np.concatenate(
+        [
+            np.eye(p, dtype=bool)[rng.permutation(p)[:singles]],
+            hadamard_pairs(rng, p, int(min(n_rest, max(n_rest / 2, p), 2 * p))),
+        ]
+    )
     return completed_pairs(rng, pairs, n)
 
 
@@ -118,8 +124,11 @@ def completed_pairs(
         missing = n_total - len(distinct) + 2
         if 2 * n_total > everything:  # many pairs are taken: enumerate all
             missing = everything
-        random_pairs = leverage_pairs(rng, p, min(missing, everything))[0]
-        distinct = _different(np.concatenate([distinct, random_pairs]))
+        distinct = _different(
+            np.concatenate(
+                [distinct, leverage_pairs(rng, p, min(missing, everything))[0]]
+            )
+        )
     return distinct[n_seen:n_total]
 
 
@@ -145,17 +154,28 @@ def next_pairs(
     """
     p = pairs.shape[1]
     evaluated = np.pad(pairs, ((1, 0), (0, 0)), constant_values=True)
-    points = Pairs(np.where(evaluated, 1.0, -1.0), np.empty((len(evaluated), 0)))
-    process = Process(points, kernel, OddValues())
+    process = Process(
+        Pairs(np.where(evaluated, 1.0, -1.0), np.empty((len(evaluated), 0))),
+        kernel,
+        OddValues(),
+    )
     # Hadamard rows have middle sizes, and leverage scores all sizes.
     half = max(POOL, EACH * n) // 2
     by_leverage, _ = leverage_pairs(rng, p, half)
     pool = np.concatenate([by_leverage, hadamard_pairs(rng, p, half)])
-    n_left = n_all_pairs(p) - len(pairs)
-    pool = completed_pairs(rng, pool, min(2 * half, n_left), seen=pairs)
+    pool = completed_pairs(
+        rng,
+        pool,
+        min(2 * half, n_all_pairs(p) - len(pairs)),
+        seen=pairs,
+    )
     sizes = sizes_missing(rng, pairs, n, n_by_size)
-    new_pairs = pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n, sizes)]
-    return completed_pairs(rng, new_pairs, n, seen=pairs)
+    return completed_pairs(
+        rng,
+        pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n, sizes)],
+        n,
+        seen=pairs,
+    )
 
 
 def hadamard_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
@@ -207,8 +227,11 @@ def sizes_missing(
     p = seen.shape[1]
     size = seen.sum(axis=1)
     # the size of a pair is the smaller one of its coalitions
-    counts = np.bincount(np.minimum(size, p - size), minlength=p // 2 + 1)
-    missing = np.maximum(_by_leverage(p, len(seen) + n) - counts, 0.0)
+    missing = np.maximum(
+        _by_leverage(p, len(seen) + n)
+        - np.bincount(np.minimum(size, p - size), minlength=p // 2 + 1),
+        0.0,
+    )
     return rounded(rng, m * missing / missing.sum())
 
 
@@ -273,8 +296,10 @@ def n_blocks(weights: np.ndarray, p: int, n: int) -> int:
     """
     b = len(weights)
     # n + 1 pairs per block, because each has the full coalition
-    few_blocks = min(FEW_BLOCKS, MOST_IN_FEW // (n + 1))
-    most = min(b, max(few_blocks, MOST_BLOCK_PAIRS // (n + 1)))
+    most = min(
+        b,
+        max(min(FEW_BLOCKS, MOST_IN_FEW // (n + 1)), MOST_BLOCK_PAIRS // (n + 1)),
+    )
     if most <= 1 or n >= ENOUGH * n_all_pairs(p):
         return 1
     # few rows may be left over, and none if the number of blocks divides b
@@ -287,8 +312,10 @@ def n_blocks(weights: np.ndarray, p: int, n: int) -> int:
 
 def _pays(weights: np.ndarray, count: int, pairs_per_player: float) -> bool:
     """Return whether this number of blocks is more informative than pairs against all rows."""
-    least_of_many = MANY_EFFECTIVE + MORE_PER_PAIR * pairs_per_player
-    least = min(EFFECTIVE_PER_PAIR * pairs_per_player, least_of_many)
+    least = min(
+        EFFECTIVE_PER_PAIR * pairs_per_player,
+        MANY_EFFECTIVE + MORE_PER_PAIR * pairs_per_player,
+    )
     least = max(LEAST_EFFECTIVE, least)
     # 1 / sum of squared weights is the effective number of rows (Kish).
     if weights @ weights * least > 1 + 1e-9:
@@ -338,8 +365,10 @@ def pairs_of_blocks(
     # player has each player, and rows of each middle size.
     whole = min(2 * p, n_all_pairs(p))
     sets = [scattered_pairs(rng, p, whole) for _ in range(-(-n // whole))]
-    pool = np.concatenate([pairs[rng.permutation(len(pairs))] for pairs in sets])
-    pieces = np.split(pool[:n], np.cumsum(sizes)[:-1])
+    pieces = np.split(
+        np.concatenate([pairs[rng.permutation(len(pairs))] for pairs in sets])[:n],
+        np.cumsum(sizes)[:-1],
+    )
     return np.concatenate(
         [completed_pairs(rng, piece, len(piece)) for piece in pieces]
     ), block
@@ -356,5 +385,7 @@ def pairs_each(
     Each block gets one, and the rest is divided by weight and rounded at random. The
     excess of the heaviest blocks goes to the others.
     """
-    expected = shared_out(n - len(share), share, np.full(len(share), most - 1.0))
-    return 1 + rounded(rng, expected)
+    return 1 + rounded(
+        rng,
+        shared_out(n - len(share), share, np.full(len(share), most - 1.0)),
+    )

@@ -60,8 +60,13 @@ class RankedOdd(Sampler):
                 'choose sampler="antithetic".'
             )
         most = 2 * min(MOST_PAIRS, n_all_pairs(n_players))
-        least = min(2 * n_players, most)
-        return Price.of_coalitions(1, n_references, least, most, step=2)
+        return Price.of_coalitions(
+            1,
+            n_references,
+            min(2 * n_players, most),
+            most,
+            step=2,
+        )
 
     def draws_now(self, asked: int) -> int:
         """Return the number of remaining draws before or after the players are ranked."""
@@ -98,5 +103,7 @@ class RankedOdd(Sampler):
 
     def _tell(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
         if self._n_asked[rows[0]] == self.n_players_:
-            odd = (values[:, ::2] - values[:, 1::2]) / 2
-            self._ranked[rows] = ranked_players(odd, self._ranked[rows])
+            self._ranked[rows] = ranked_players(
+                (values[:, ::2] - values[:, 1::2]) / 2,
+                self._ranked[rows],
+            )

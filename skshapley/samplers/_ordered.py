@@ -102,8 +102,12 @@ class Nested(Antithetic):
     def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
         n, p = n_units * unit // 2, self.n_players_
         # keys of the players first, and then of ever larger groups
-        units = [np.arange(p), *self._groups[::-1]]
-        keys = np.stack([rng.random((n, p))[:, unit] for unit in units])
+        keys = np.stack(
+            [
+                rng.random((n, p))[:, unit]
+                for unit in [np.arange(p), *self._groups[::-1]]
+            ]
+        )
         return with_reverses(np.lexsort(keys, axis=-1))
 
     def _ask(self, rows: np.ndarray, n: int) -> Any:
@@ -153,8 +157,11 @@ class ExactNested(Exact):
         levels = _checked(self, self.n_players_)
         coalitions = nested_coalitions(levels)
         probabilities = entry_probabilities(coalitions, ~coalitions, levels)
-        weights = np.where(coalitions, probabilities, -probabilities)
-        return LinearDesign(coalitions[None], weights=weights.T, exact=True)
+        return LinearDesign(
+            coalitions[None],
+            weights=np.where(coalitions, probabilities, -probabilities).T,
+            exact=True,
+        )
 
 
 def _checked(sampler: Any, n_players: int) -> NDArray[np.intp]:
@@ -167,11 +174,13 @@ def _checked(sampler: Any, n_players: int) -> NDArray[np.intp]:
             f"game of {n_players}: pass one group number for each player."
         )
     # a group is within one group of each level above, whatever its number is there
-    groups = [
-        np.unique(levels[: level + 1], axis=1, return_inverse=True)[1]
-        for level in range(len(levels))
-    ]
-    return np.reshape(groups, levels.shape).astype(np.intp)
+    return np.reshape(
+        [
+            np.unique(levels[: level + 1], axis=1, return_inverse=True)[1]
+            for level in range(len(levels))
+        ],
+        levels.shape,
+    ).astype(np.intp)
 
 
 WALKS: dict[str, type[PermutationSampler]] = {
@@ -295,9 +304,8 @@ class Ordered(Sampler):
 
     def _ask(self, rows: np.ndarray, n: int) -> OrderedDesign:
         design = self._started._ask(rows, n)
-        drawn = zip(design.permutations, rows, strict=True)
         orders = [
             self._whole.extended(permutation, self._own[row])
-            for permutation, row in drawn
+            for permutation, row in zip(design.permutations, rows, strict=True)
         ]
         return OrderedDesign(**{**vars(design), "permutations": np.stack(orders)})

@@ -214,8 +214,12 @@ def taken_apart(
                 [relation[:, part == i].any(axis=1).sum() for i in range(n_parts)]
             )
             order = order if kind == "series" else np.arange(n_parts)
-            parts = tuple(taken_apart(before, members[part == i]) for i in order)
-            return Module(members, kind, parts, relation)
+            return Module(
+                members,
+                kind,
+                tuple(taken_apart(before, members[part == i]) for i in order),
+                relation,
+            )
     return Module(members, "prime", (), relation)
 
 
@@ -252,8 +256,7 @@ def _ideals(before: NDArray[np.bool_]) -> dict[int, tuple[list[int], NDArray]] |
             # hence uniformly overall.
             counts = [ways[done | 1 << player] for player in nexts]
             ways[done] = sum(counts)  # an exact int, which may be huge
-            shares = np.cumsum([count / ways[done] for count in counts])
-            table[done] = nexts, shares
+            table[done] = nexts, np.cumsum([count / ways[done] for count in counts])
     return table
 
 
@@ -296,9 +299,11 @@ def _chain(
             [rng.random((min(BLOCK_STEPS, steps - start), 2)) for rng in rngs]
         )
         # Rounding may leave the last cumulated probability below 1.
-        at = np.minimum(np.searchsorted(law, chances[:, :, 0], side="right"), s - 2).T
-        heads = (chances[:, :, 1] < 0.5).T
-        for place, head in zip(at, heads, strict=True):
+        for place, head in zip(
+            np.minimum(np.searchsorted(law, chances[:, :, 0], side="right"), s - 2).T,
+            (chances[:, :, 1] < 0.5).T,
+            strict=True,
+        ):
             left, right = state[lines, place], state[lines, place + 1]
             swap = head & ~before[left, right]
             state[lines, place] = np.where(swap, right, left)

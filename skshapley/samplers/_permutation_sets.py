@@ -105,8 +105,10 @@ class PermutationCode(PermutationSampler):
     def _weigh(self, permutations: np.ndarray, unit: int) -> np.ndarray:
         # relabelling does not change the weights
         r, n, p = permutations.shape
-        weights = bayesian_weights(self._set(unit, p), self._kernel())
-        return np.tile(weights, (r, n // unit))
+        return np.tile(
+            bayesian_weights(self._set(unit, p), self._kernel()),
+            (r, n // unit),
+        )
 
 
 @lru_cache(maxsize=64)
@@ -204,8 +206,9 @@ def _sobol(rng: np.random.Generator, n: int, dimension: int) -> np.ndarray:
     if dimension == 0:
         return np.empty((n, 0))
     # the sequence is balanced for powers of two; use its beginning
-    exponent = max(0, int(n - 1).bit_length())
-    points = qmc.Sobol(dimension, scramble=True, seed=rng).random_base2(exponent)[:n]
+    points = qmc.Sobol(dimension, scramble=True, seed=rng).random_base2(
+        max(0, int(n - 1).bit_length())
+    )[:n]
     return np.clip(points, EDGE, 1 - EDGE)
 
 

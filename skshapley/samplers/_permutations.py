@@ -92,8 +92,10 @@ class PermutationSampler(Sampler):
         least = self._least_unit(self.n_players_)
         # All permutations on a background row form one unit, since they are weighed
         # together.
-        unit = least * max(1, n_draws // (rows * self._sets_per_row) // least)
-        return min(unit, self._most_in_unit)
+        return min(
+            least * max(1, n_draws // (rows * self._sets_per_row) // least),
+            self._most_in_unit,
+        )
 
     def _kernel(self) -> PermutationKernel:
         """Return the kernel of the Bayesian weights."""
@@ -102,11 +104,13 @@ class PermutationSampler(Sampler):
     def _weigh(self, permutations: np.ndarray, unit: int) -> np.ndarray:
         """Return the weights of permutations ``(r, n, p)`` within their units, ``(r, n)``."""
         units = permutations.reshape(-1, unit, permutations.shape[2])
-        weights = [
-            bayesian_weights(unit_permutations, self._kernel())
-            for unit_permutations in units
-        ]
-        return np.reshape(weights, permutations.shape[:2])
+        return np.reshape(
+            [
+                bayesian_weights(unit_permutations, self._kernel())
+                for unit_permutations in units
+            ],
+            permutations.shape[:2],
+        )
 
     def _single(self, n_references: int) -> bool:
         return self.references != "all" and n_references > 1
@@ -124,8 +128,9 @@ class PermutationSampler(Sampler):
         """
         rows = n_references if self._single(n_references) else 1
         unit = self._least_unit(n_players)
-        sampled = self.references == "stratified" and not self.traits.one_shot
-        least = 1 if sampled else rows
+        least = (
+            1 if self.references == "stratified" and not self.traits.one_shot else rows
+        )
         return Price(
             draw=max(1, n_players - 1) * n_references // rows,
             coalitions=n_players + 1,
@@ -142,8 +147,13 @@ class PermutationSampler(Sampler):
             return bought
         if self._samples_few(bought.n_draws, n_players, n_references):
             return replace(bought, samples=True)
-        least = bought.price.step * int(LEAST_ROUNDS * n_references)
-        return replace(bought, to_stop=max(bought.to_stop, least))
+        return replace(
+            bought,
+            to_stop=max(
+                bought.to_stop,
+                bought.price.step * int(LEAST_ROUNDS * n_references),
+            ),
+        )
 
     def _n_references(self, n_rows: int, n_players: int, n_references: int) -> int:
         """Return the number of background rows to sample from: all if each unit has its own row."""
@@ -164,8 +174,11 @@ class PermutationSampler(Sampler):
         # background rows have a separate stream
         children = [rng.spawn(2) for rng in self.rngs_]
         self.rngs_ = [pair[0] for pair in children]
-        b = len(task.reference_weights)
-        self._samples = self._samples_few(task.n_draws, task.n_players, b)
+        self._samples = self._samples_few(
+            task.n_draws,
+            task.n_players,
+            len(task.reference_weights),
+        )
         order = None
         if self._samples and task.background is not None:
             order = task.background.row_order
@@ -228,12 +241,17 @@ class _Rows:
             return self._rng.choice(b, size=n, p=self._weights)
         if self._row_order is not None:
             while len(self._rest) < n:
-                permutations = self._sampled(self._row_order, n - len(self._rest))
-                self._rest = np.concatenate([self._rest, permutations])
+                self._rest = np.concatenate(
+                    [self._rest, self._sampled(self._row_order, n - len(self._rest))]
+                )
         else:
-            rounds = max(0, -(-(n - len(self._rest)) // b))
-            orders = self._rng.permuted(np.tile(np.arange(b), (rounds, 1)), axis=1)
-            self._rest = np.append(self._rest, orders)
+            self._rest = np.append(
+                self._rest,
+                self._rng.permuted(
+                    np.tile(np.arange(b), (max(0, -(-(n - len(self._rest)) // b)), 1)),
+                    axis=1,
+                ),
+            )
         result = self._rest[:n]
         self._rest = self._rest[n:]
         return result
@@ -251,8 +269,12 @@ class _Rows:
             return places
         sets = places.reshape(n_sets, ONCE_AGAIN)
         # A random place of each set, so that the repeated rows represent all others.
-        again = sets[np.arange(n_sets), self._rng.integers(ONCE_AGAIN, size=n_sets)]
-        return np.column_stack([sets, again]).ravel()
+        return np.column_stack(
+            [
+                sets,
+                sets[np.arange(n_sets), self._rng.integers(ONCE_AGAIN, size=n_sets)],
+            ]
+        ).ravel()
 
 
 def with_reverses(permutations: np.ndarray) -> np.ndarray:
@@ -406,8 +428,7 @@ class Orthogonal(PermutationSampler):
         p = self.n_players_
         pairs = unit // 2
         size = min(pairs, max(1, p - 1))
-        blocks = -(-pairs // size)
-        directions = orthogonal_directions(rng, n_units * blocks, size, p)
+        directions = orthogonal_directions(rng, n_units * -(-pairs // size), size, p)
         # The last block of a unit may be cut: any subset of a block is still
         # orthogonal.
         directions = directions.reshape(n_units, -1, p)[:, :pairs].reshape(-1, p)
@@ -433,8 +454,11 @@ def orthogonal_directions(
     frame[:, :, 1:] = rng.standard_normal((n_blocks, p, size))
     q, r = np.linalg.qr(frame)
     # LAPACK's signs are arbitrary but fixed, which would favour some directions.
-    signs = np.sign(np.diagonal(r, axis1=1, axis2=2)[:, None, 1:])
-    return np.swapaxes(q[:, :, 1:] * signs, 1, 2)
+    return np.swapaxes(
+        q[:, :, 1:] * np.sign(np.diagonal(r, axis1=1, axis2=2)[:, None, 1:]),
+        1,
+        2,
+    )
 
 
 class Extended(Sampler):
@@ -473,14 +497,18 @@ class Extended(Sampler):
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of permutations."""
-        n_distinct = max(1, n_players * (n_players + 1) // 2 - 1)
-        draw = n_distinct * n_references
-        return Price(draw, n_players**2, references=n_references, least=1)
+        return Price(
+            max(1, n_players * (n_players + 1) // 2 - 1) * n_references,
+            n_players**2,
+            references=n_references,
+            least=1,
+        )
 
     def _ask(self, rows: np.ndarray, n: int) -> ExtendedDesign:
         p = self.n_players_
-        drawn = [uniform_permutations(self.rngs_[row], n, p) for row in rows]
-        permutations = np.stack(drawn)
+        permutations = np.stack(
+            [uniform_permutations(self.rngs_[row], n, p) for row in rows]
+        )
         places = np.argsort(permutations, axis=2)[:, :, None, None]
         steps = np.arange(p)
         coalitions = (places < steps[:, None, None]) | (places == steps[:, None])

@@ -48,8 +48,7 @@ def without_gap(
     shares : ndarray of shape (r, p, k)
         With sum 1 over players.
     """
-    silent = variances.sum(axis=1, keepdims=True) <= 0
-    shares = np.where(silent, means**2, variances)
+    shares = np.where(variances.sum(axis=1, keepdims=True) <= 0, means**2, variances)
     # All means and variances zero: nothing distinguishes the players, so they share
     # equally.
     shares = np.where(shares.sum(axis=1, keepdims=True) > 0, shares, 1.0)
@@ -83,15 +82,18 @@ def errors_without_gap(
     for i in range(squares.shape[1]):
         # A larger error with a smaller share allows for contributions that no draw has
         # seen. It is no error of this player, and counts as its own.
-        limited = np.minimum(squares, squares[:, [i]])
-        counted = np.where(shares >= shares[:, [i]], squares, limited)
-        other_variances[:, i] = counted.sum(axis=1)
-    projected = np.maximum(
-        squares * (1 - 2 * shares) + shares**2 * other_variances,
-        0.0,
+        other_variances[:, i] = np.where(
+            shares >= shares[:, [i]],
+            squares,
+            np.minimum(squares, squares[:, [i]]),
+        ).sum(axis=1)
+    return np.sqrt(
+        np.maximum(
+            squares * (1 - 2 * shares) + shares**2 * other_variances,
+            0.0,
+        )
+        + unexplained(squares.sum(axis=1, keepdims=True), shares, means, gain)
     )
-    total = squares.sum(axis=1, keepdims=True)
-    return np.sqrt(projected + unexplained(total, shares, means, gain))
 
 
 def unexplained(
@@ -332,8 +334,13 @@ class CoalitionSolver(Solver):
     ) -> None:
         """Store the coalitions, the expected draws of their sizes, and their values."""
         self._design = design
-        rates = design.expected_draws / design.coalitions.shape[1]
-        for row, *sample in zip(rows, design.coalitions, rates, values, strict=True):
+        for row, *sample in zip(
+            rows,
+            design.coalitions,
+            design.expected_draws / design.coalitions.shape[1],
+            values,
+            strict=True,
+        ):
             self._kept[row].append(sample)
 
     def result(self) -> Estimate:
@@ -381,8 +388,9 @@ def entries(n_players: int, pairs: Index | None) -> np.ndarray:
     players = np.arange(n_players)[:, None]
     if pairs is None:
         return players
-    pair_players = np.array(np.triu_indices(n_players, 1)).T
-    return np.concatenate([np.repeat(players, 2, axis=1), pair_players])
+    return np.concatenate(
+        [np.repeat(players, 2, axis=1), np.array(np.triu_indices(n_players, 1)).T]
+    )
 
 
 # FEW**n is the probability that n draws miss an event of probability 2/5. Below six
@@ -419,9 +427,13 @@ class Scale:
         """Add contributions ``(r, n, p, k)`` of distinct `rows`; NaN for none."""
         sizes = np.nan_to_num(np.abs(seen), copy=False, nan=0.0)
         largest, n = sizes.max(axis=1), sizes.shape[1]
-        second = np.partition(sizes, n - 2, axis=1)[:, n - 2] if n > 1 else 0.0
-        lower = np.minimum(self._largest[rows], largest)
-        self._second[rows] = np.maximum(self._second[rows], np.maximum(lower, second))
+        self._second[rows] = np.maximum(
+            self._second[rows],
+            np.maximum(
+                np.minimum(self._largest[rows], largest),
+                np.partition(sizes, n - 2, axis=1)[:, n - 2] if n > 1 else 0.0,
+            ),
+        )
         self._largest[rows] = np.maximum(self._largest[rows], largest)
         self._low[rows] = np.fmin(self._low[rows], np.fmin.reduce(seen, axis=1))
         self._high[rows] = np.fmax(self._high[rows], np.fmax.reduce(seen, axis=1))
@@ -433,8 +445,7 @@ class Scale:
         It is at most the largest variation of a player. If a player changes the
         contributions of others, these change its own.
         """
-        contributions = np.maximum(self._high, 0.0) - np.minimum(self._low, 0.0)
-        return self._limited(contributions)
+        return self._limited(np.maximum(self._high, 0.0) - np.minimum(self._low, 0.0))
 
     @property
     def largest(self) -> np.ndarray:
@@ -455,8 +466,9 @@ class Scale:
         means : ndarray of shape (r, p, k)
         """
         above = np.maximum(self._high, 0.0) - means
-        below = means - np.minimum(self._low, 0.0)
-        return self._raised(self._limited(np.maximum(above, below)))
+        return self._raised(
+            self._limited(np.maximum(above, means - np.minimum(self._low, 0.0)))
+        )
 
     @property
     def range(self) -> np.ndarray:
@@ -482,8 +494,12 @@ class Scale:
         variations = self._variations
         count = (variations > 0).sum(axis=1, keepdims=True)
         # Players without variation have zeros, which are sorted last.
-        median = np.take_along_axis(variations, np.maximum(count - 1, 0) // 2, axis=1)
-        return positive_sizes(np.maximum(self.own, median))
+        return positive_sizes(
+            np.maximum(
+                self.own,
+                np.take_along_axis(variations, np.maximum(count - 1, 0) // 2, axis=1),
+            )
+        )
 
     def _limited(self, sizes: np.ndarray) -> np.ndarray:
         """Return sizes, at most the largest variation of a player."""
@@ -498,8 +514,11 @@ class Scale:
     def _variation(self) -> np.ndarray:
         """The range of each player's contributions, zero not included; 0 if constant."""
         variation = self._high - self._low
-        varies = variation > CONSTANT * self._largest.max(axis=1, keepdims=True)
-        return np.where(varies, variation, 0.0)
+        return np.where(
+            variation > CONSTANT * self._largest.max(axis=1, keepdims=True),
+            variation,
+            0.0,
+        )
 
     @property
     def _variations(self) -> np.ndarray:
@@ -519,17 +538,22 @@ class Scale:
         n_players = largest.shape[1]
         second = np.where(largest > RARE * self._second, 0.0, self._second)
         # Sorted together, cumulative sums give the totals up to each player's largest.
-        limits = RARE * largest
-        points = np.concatenate([second, largest, limits], axis=1)
-        order = np.argsort(points, axis=1, kind="stable")
+        order = np.argsort(
+            np.concatenate([second, largest, RARE * largest], axis=1),
+            axis=1,
+            kind="stable",
+        )
         none = np.zeros_like(largest)
         sizes = np.concatenate([largest, -largest, none], axis=1)
         counts = np.concatenate([none, np.ones_like(largest), none], axis=1)
         places = np.argsort(order, axis=1)[:, 2 * n_players :]
 
         def up_to_limits(numbers: np.ndarray) -> np.ndarray:
-            sums = np.cumsum(np.take_along_axis(numbers, order, axis=1), axis=1)
-            return np.take_along_axis(sums, places, axis=1)
+            return np.take_along_axis(
+                np.cumsum(np.take_along_axis(numbers, order, axis=1), axis=1),
+                places,
+                axis=1,
+            )
 
         return np.maximum(up_to_limits(sizes), 0.0) / up_to_limits(counts)
 
@@ -565,8 +589,11 @@ def unseen(
     everything all right?, JAMA 249.
     """
     share = np.minimum(share, 1.0)
-    silent = errors <= AGREE * sizes * np.sqrt(share)
-    errors = np.where(silent, np.maximum(errors, rule_of_three(share) * sizes), errors)
+    errors = np.where(
+        errors <= AGREE * sizes * np.sqrt(share),
+        np.maximum(errors, rule_of_three(share) * sizes),
+        errors,
+    )
     errors = np.maximum(errors, missing)
     return np.where((sizes > 0) | (share <= 0), errors, np.nan)
 

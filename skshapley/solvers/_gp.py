@@ -89,8 +89,10 @@ class GaussianProcess(Solver):
         ]
         if ranked:
             solve_ranked(ranked)
-        solved = [case.solve() for case in self._cases]
-        values, errors = (np.stack(part) for part in zip(*solved, strict=True))
+        values, errors = (
+            np.stack(part)
+            for part in zip(*[case.solve() for case in self._cases], strict=True)
+        )
         background_errors, p = np.full_like(values, np.nan), self.n_players_
         background_errors[:, :p] = [case.background_errors for case in self._cases]
         if self.index_.adds_up:
@@ -183,11 +185,12 @@ class _Corrected:
             left = max(0.0, 1 - n * self._per_room[of_size][0])
             parts.append(left * max(n - 1, 1) / n * squares[of_size].sum(axis=0))
             degrees.append(n)
-        freedom = effective_degrees(
-            np.stack(parts)[None],
-            np.array(degrees)[None, :, None, None],
+        return np.sqrt(np.sum(parts, axis=0)) * widening(
+            effective_degrees(
+                np.stack(parts)[None],
+                np.array(degrees)[None, :, None, None],
+            )[0]
         )
-        return np.sqrt(np.sum(parts, axis=0)) * widening(freedom[0])
 
     def _deleted(self) -> np.ndarray:
         """Return the change of the values without each of the pairs, ``(n, p, k)``.

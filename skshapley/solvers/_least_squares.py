@@ -174,8 +174,12 @@ class LeastSquares(CoalitionSolver):
         features = np.column_stack([np.ones(len(present)), present - 0.5])
         # each coalition once; drawn coalitions represent all of their size
         drawn = np.exp(log_binomial(p, coalitions.sum(axis=1))) / expected
-        weight = m / 2.0**p * np.concatenate([np.ones(2), drawn])
-        return features, weight, np.concatenate([end_values, values]), np.zeros(1)
+        return (
+            features,
+            m / 2.0**p * np.concatenate([np.ones(2), drawn]),
+            np.concatenate([end_values, values]),
+            np.zeros(1),
+        )
 
     def _fraction_drawn(
         self,
@@ -186,8 +190,10 @@ class LeastSquares(CoalitionSolver):
         size = coalitions.sum(axis=1)
         design = self._design
         if not design.replacement:
-            number = np.exp(log_binomial(self.n_players_, size))
-            return np.minimum(1.0, expected / number)
+            return np.minimum(
+                1.0,
+                expected / np.exp(log_binomial(self.n_players_, size)),
+            )
         return np.zeros(len(size)) if design.whole is None else design.whole[size] * 1.0
 
 
@@ -237,8 +243,7 @@ def project_on_sum(points: np.ndarray, total: np.ndarray) -> np.ndarray:
     -------
     projected : ndarray of shape (r, p, k)
     """
-    excess = points.sum(axis=1) - total
-    return points - (excess / points.shape[1])[:, None]
+    return points - ((points.sum(axis=1) - total) / points.shape[1])[:, None]
 
 
 def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
@@ -459,8 +464,13 @@ class ProjectedSGD(Solver):
         t = steps[:, None, None]
         weight = t + 1 if self.averaging == "weighted" else 1
         # Sums at powers of two suffice for the tail mean, without storing iterates.
-        tails = np.where(t == _power_below(t), state[1:3], state[2:])
-        return np.stack([phi, state[1] + weight * phi, *tails])
+        return np.stack(
+            [
+                phi,
+                state[1] + weight * phi,
+                *np.where(t == _power_below(t), state[1:3], state[2:]),
+            ]
+        )
 
     def _step_sizes(
         self,

@@ -151,13 +151,21 @@ class MarginalMean(Solver):
         r, n, p, k = contributions.shape
         units = contributions.reshape(r, -1, design.unit, p, k).mean(axis=2)
         self._scale.add(rows, contributions)
-        sizes = design.coalitions[:, ::2].sum(axis=2).reshape(r, n, p)
-        for row, size, gained in zip(rows, sizes, contributions, strict=True):
+        for row, size, gained in zip(
+            rows,
+            design.coalitions[:, ::2].sum(axis=2).reshape(r, n, p),
+            contributions,
+            strict=True,
+        ):
             np.add.at(self._joined[row], (np.arange(p), size), 1)
             np.add.at(self._by_size[row], size, gained)
             self._sums[row] += gained.sum(axis=0)
-        strata = np.zeros(units.shape[:2], dtype=np.intp)
-        self._moments.add(rows, strata, units[:, :, None], design.unit)
+        self._moments.add(
+            rows,
+            np.zeros(units.shape[:2], dtype=np.intp),
+            units[:, :, None],
+            design.unit,
+        )
 
     def result(self) -> Estimate:
         """Return the means with a corrected sum, and standard errors over units."""
@@ -165,17 +173,29 @@ class MarginalMean(Solver):
         gain = self.v_full_ - self.v_empty_
         means = m.mean[:, 0, 0]
         squares = m.products[:, :, 0, 0]
-        gap = missed(means, gain) if self._adds_up else 0.0
-        errors = errors_over_units(m, np.ones(1), squares, self._scale, gap=gap)
+        errors = errors_over_units(
+            m,
+            np.ones(1),
+            squares,
+            self._scale,
+            gap=missed(means, gain) if self._adds_up else 0.0,
+        )
         if not self._adds_up:
             return Estimate(means, errors)
-        variances = np.where(m.units[:, :1, None] > 1, squares[:, 0], means**2)
-        values, shares = without_gap(means, variances, gain)
+        values, shares = without_gap(
+            means,
+            np.where(m.units[:, :1, None] > 1, squares[:, 0], means**2),
+            gain,
+        )
         errors = errors_without_gap(errors, shares, means, gain)
         # If few coalitions contain nearly all of the worth, most players have joined none
         # of these.
-        rows = zip(self._joined, self._by_size, self._sums, strict=True)
-        effects = np.stack([position_effects(*row) for row in rows])
+        effects = np.stack(
+            [
+                position_effects(*row)
+                for row in zip(self._joined, self._by_size, self._sums, strict=True)
+            ]
+        )
         return Estimate(values, np.maximum(errors, np.abs(effects)))
 
 
@@ -245,18 +265,25 @@ class InteractionMean(Solver):
         prefixes[:, :, 0, 0] = self.v_empty_[rows, None]
         contributions = values - prefixes
         # the second derivatives for both places, at the set before the earlier one
-        later = np.triu(np.ones((p, p)), 1)[:, :, None]
-        derivatives = np.diff(contributions, axis=2, append=0.0) * later
+        derivatives = (
+            np.diff(contributions, axis=2, append=0.0)
+            * np.triu(np.ones((p, p)), 1)[:, :, None]
+        )
         places = np.argsort(design.permutations, axis=2)
 
         def by_player(weights: np.ndarray) -> np.ndarray:
             weighted = derivatives * weights[:, None, None]
-            symmetric = weighted + np.swapaxes(weighted, 2, 3)
-            part = np.take_along_axis(symmetric, places[..., None, None], axis=2)
+            part = np.take_along_axis(
+                weighted + np.swapaxes(weighted, 2, 3),
+                places[..., None, None],
+                axis=2,
+            )
             return np.take_along_axis(part, places[:, :, None, :, None], axis=3)
 
-        singles = np.take_along_axis(contributions[:, :, 0], places[..., None], axis=2)
-        of_players = singles + by_player(np.ones(p)).sum(axis=3) / 2
+        of_players = (
+            np.take_along_axis(contributions[:, :, 0], places[..., None], axis=2)
+            + by_player(np.ones(p)).sum(axis=3) / 2
+        )
         by_position = np.take_along_axis(
             of_players,
             design.permutations[..., None],
@@ -266,8 +293,11 @@ class InteractionMean(Solver):
         self._by_position[rows] += by_position.sum(axis=1)
         quantities = [of_players]
         if self.pairs_ is not None:
-            law = PAIR_INDICES["shapley-taylor"].size_law(p - 2)
-            weights = np.append(self.pairs_.size_law(p - 2) / law, 0.0)
+            weights = np.append(
+                self.pairs_.size_law(p - 2)
+                / PAIR_INDICES["shapley-taylor"].size_law(p - 2),
+                0.0,
+            )
             quantities.append(by_player(weights)[:, :, *np.triu_indices(p, 1)])
         strata = np.zeros((r, n), dtype=np.intp)
         for units, moments, scale in zip(
@@ -289,8 +319,10 @@ class InteractionMean(Solver):
         n = self._counts.sum(axis=2)[:, :, None]
         parts = zip(self._counts, self._by_position, n * values[0], strict=True)
         effects = np.stack([position_effects(*part) for part in parts])
-        least = np.where(n < ENOUGH * self.n_players_, np.abs(effects), 0.0)
-        errors[0] = np.maximum(errors[0], least)
+        errors[0] = np.maximum(
+            errors[0],
+            np.where(n < ENOUGH * self.n_players_, np.abs(effects), 0.0),
+        )
         return Estimate(np.concatenate(values, axis=1), np.concatenate(errors, axis=1))
 
 
@@ -370,8 +402,7 @@ class StratifiedMean(Solver):
     def update(self, rows: np.ndarray, design: PairDesign, values: np.ndarray) -> None:
         """Add the contributions of a design."""
         r, _, k = values.shape
-        contributions = design.contributions(values)
-        units = contributions.reshape(r, -1, design.unit, k).mean(axis=2)
+        units = design.contributions(values).reshape(r, -1, design.unit, k).mean(axis=2)
         n_strata = len(design.stratum_weights)
         if self._moments is None:
             self._weights = design.stratum_weights
@@ -391,8 +422,12 @@ class StratifiedMean(Solver):
             by_player = units.reshape(r, -1, self.n_players_, k)
             totals = np.repeat(by_player.sum(axis=2), self.n_players_, axis=1)
             self._concentration[rows] = _concentration(by_player)
-        variables = np.stack([units, totals], axis=2)
-        self._moments.add(rows, cells, variables[:, :, :, None], design.unit)
+        self._moments.add(
+            rows,
+            cells,
+            np.stack([units, totals], axis=2)[:, :, :, None],
+            design.unit,
+        )
 
     def result(self) -> Estimate:
         """Return the weighted sums of means, and standard errors over units."""
@@ -436,16 +471,22 @@ class StratifiedMean(Solver):
             np.moveaxis(share, 2, 1),
             np.moveaxis(degrees, 2, 1),
         )
-        most = np.maximum(degrees.sum(axis=2), 1)
-        errors = pooled_errors(share.sum(axis=2), freedom, most, self._joint)
+        errors = pooled_errors(
+            share.sum(axis=2),
+            freedom,
+            np.maximum(degrees.sum(axis=2), 1),
+            self._joint,
+        )
         sizes = self._scale.sizes
         # A coalition and its complement miss the same events.
         of_units = open_share * self._unit
         missing = open_share * self._scale.single
         if self._joint:
             n_units = self._moments.units.sum(axis=1)[:, None, None] / self.n_players_
-            exponent = np.minimum(FEW_UNITS / n_units, 1.0)
-            errors = errors * np.minimum(self._concentration**exponent, WIDER)
+            errors = errors * np.minimum(
+                self._concentration ** np.minimum(FEW_UNITS / n_units, 1.0),
+                WIDER,
+            )
             errors = np.minimum(errors, WIDEST * sizes * np.sqrt(of_units))
             missing = missing * JOINT
         # Contributions that are all zero miss the whole gain.
@@ -475,7 +516,8 @@ def _concentration(units: np.ndarray) -> np.ndarray:
     of_units = shares.sum(axis=2, keepdims=True)
     n_varying = varies.sum(axis=2)
     effective = np.maximum(n_varying**2, 1) / np.maximum(
-        (of_units**2).sum(axis=1), 1e-9
+        (of_units**2).sum(axis=1),
+        1e-9,
     )
     return np.where(n_varying > 0, units.shape[1] / effective, 1.0)
 
@@ -487,8 +529,7 @@ def _spread(squares: np.ndarray, degrees: np.ndarray) -> np.ndarray:
     agreeing units may have missed events that other strata show.
     """
     total = np.maximum(degrees.sum(axis=2, keepdims=True), 1)
-    mean_square = squares.sum(axis=2, keepdims=True) / total
-    return (squares + mean_square) / (degrees + 1)
+    return (squares + squares.sum(axis=2, keepdims=True) / total) / (degrees + 1)
 
 
 def _by_player(
@@ -500,8 +541,11 @@ def _by_player(
     order = np.argsort(players, axis=1, kind="stable")
     by_player = np.take_along_axis(players, order, axis=1)
     numbers = np.arange(n_players)
-    starts = np.stack([np.searchsorted(row, numbers) for row in by_player])
-    ranks = np.arange(players.shape[1]) - np.take_along_axis(starts, by_player, axis=1)
+    ranks = np.arange(players.shape[1]) - np.take_along_axis(
+        np.stack([np.searchsorted(row, numbers) for row in by_player]),
+        by_player,
+        axis=1,
+    )
     shape = len(players), ranks.max() + 1, n_players, contributions.shape[2]
     out = np.full(shape, np.nan)
     rows = np.arange(len(players))[:, None]

@@ -55,9 +55,13 @@ class Walks(NamedTuple):
     def joined(cls, parts: list["Walks"], axis: int) -> "Walks":
         """Return the same units of more rows (axis 0), or more units of the same rows (axis 1)."""
         rows = [part.rows for part in parts]
-        fields = zip(*(part[1:] for part in parts), strict=True)
-        arrays = (np.concatenate(field, axis=axis) for field in fields)
-        return cls(rows[0] if axis == 1 else np.concatenate(rows), *arrays)
+        return cls(
+            rows[0] if axis == 1 else np.concatenate(rows),
+            *(
+                np.concatenate(field, axis=axis)
+                for field in zip(*(part[1:] for part in parts), strict=True)
+            ),
+        )
 
     def of(self, members) -> Self:
         """Return the units of some of the rows to explain."""
@@ -116,8 +120,9 @@ class Centring:
         """Add units; contributions of row i have the range ``scale[i]``, ``(r, 1, k)``."""
         at = walks.rows[:, None], walks.strata
         self._one[at] = np.where(np.isnan(self._one[at]), walks.units, self._one[at])
-        changes = np.abs(walks.units - self._one[at])
-        varies = changes > ROUNDING * scale[walks.rows, None]
+        varies = (
+            np.abs(walks.units - self._one[at]) > ROUNDING * scale[walks.rows, None]
+        )
         self.varies[walks.rows] |= varies.any(axis=1)
         for i, row in enumerate(walks.rows):
             walk = walks.of(slice(i, i + 1))
@@ -181,8 +186,10 @@ class Centring:
         active : ndarray of shape (r, p, k), bool
             Players with varying contributions.
         """
-        same = zip(*(self._held[row] for row in rows), strict=True)
-        parts = [Walks.joined(list(of_rows), 0) for of_rows in same]
+        parts = [
+            Walks.joined(list(of_rows), 0)
+            for of_rows in zip(*(self._held[row] for row in rows), strict=True)
+        ]
         size = sum(part.unit * part.units.shape[1] for part in parts)
         total = sum(part.unit * part.steps.sum(axis=1, keepdims=True) for part in parts)
         active = self.varies[rows]
@@ -215,16 +222,19 @@ def position_effects(
     n = counts.sum(axis=1, keepdims=True)
     # without the contribution itself, which is part of its player's mean
     left_out = n / np.maximum(n - 1, 1)
-    means = by_player / np.maximum(n, 1)
-    residuals = by_position - counts.T @ means
+    residuals = by_position - counts.T @ (by_player / np.maximum(n, 1))
     at_position = residuals / np.maximum(counts.sum(axis=0), 1)[:, None]
     shares = counts / np.maximum(n, 1) - counts.sum(axis=0) / counts.sum()
     return left_out * (shares @ at_position)
 
 
 def _add(moments, walks, partner) -> None:
-    units = np.stack([walks.units, partner], axis=2)
-    moments.add(walks.rows, walks.strata, units, walks.unit)
+    moments.add(
+        walks.rows,
+        walks.strata,
+        np.stack([walks.units, partner], axis=2),
+        walks.unit,
+    )
 
 
 def _kurtosis(held, moments, rows, slope) -> np.ndarray:

@@ -178,8 +178,13 @@ def strata(
         halves = (
             2 if unit == 2 and 2 * size == p else 1
         )  # both of a pair have this size
-        room = np.exp(log_binomial(p, size))
-        out.append((inside, expected[::unit][inside][0] / halves, room / halves))
+        out.append(
+            (
+                inside,
+                expected[::unit][inside][0] / halves,
+                np.exp(log_binomial(p, size)) / halves,
+            )
+        )
     return out
 
 
@@ -247,8 +252,9 @@ def errors_within(
             variances.append(left * spread + fraction * (1 - fraction) * mean**2)
         degrees.append(max(n - 1, 1))
     shares = np.stack(variances)
-    freedom = effective_degrees(shares[None], np.array(degrees)[None, :, None, None])[0]
-    return np.sqrt(shares.sum(axis=0)) * widening(freedom)
+    return np.sqrt(shares.sum(axis=0)) * widening(
+        effective_degrees(shares[None], np.array(degrees)[None, :, None, None])[0]
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -389,24 +395,31 @@ class RegressionAdjustment(CoalitionSolver):
         if unit[-1] + 1 < LEAST_UNITS:
             return
         # the line in the size is additive and known at both ends: it needs no surrogate
-        share = np.linspace(0.0, 1.0, p + 1)[:, None]
-        left = path - path[:, :1] - share * (path[:, -1:] - path[:, :1])
+        left = (
+            path
+            - path[:, :1]
+            - np.linspace(0.0, 1.0, p + 1)[:, None] * (path[:, -1:] - path[:, :1])
+        )
         gain = self.v_full_[row] - self.v_empty_[row]
         interactions = np.empty_like(left)
         for fold in range(min(self.folds, unit[-1] + 1)):
             inside = unit % self.folds == fold
             training = coalitions[~inside, 1:-1].reshape(-1, p)
-            targets = left[~inside, 1:-1].reshape(len(training), -1)
-            expected = np.ones(len(training))
-            surrogate = self._fitted("kernel", training, expected, targets, gain)
+            surrogate = self._fitted(
+                "kernel",
+                training,
+                np.ones(len(training)),
+                left[~inside, 1:-1].reshape(len(training), -1),
+                gain,
+            )
             predicted = surrogate.predict(coalitions[inside].reshape(-1, p))
             predicted = predicted.reshape(-1, *left.shape[1:])
-            additive = coalitions[inside] @ surrogate.shapley()
-            interactions[inside] = predicted - predicted[:, :1] - additive
-        ends = np.cumsum([len(sets) for sets, _, _ in parts])[:-1]
+            interactions[inside] = (
+                predicted - predicted[:, :1] - coalitions[inside] @ surrogate.shapley()
+            )
         for (_, values, _), part in zip(
             parts,
-            np.split(interactions, ends),
+            np.split(interactions, np.cumsum([len(sets) for sets, _, _ in parts])[:-1]),
             strict=True,
         ):
             values -= part.reshape(values.shape)
@@ -429,8 +442,9 @@ class RegressionAdjustment(CoalitionSolver):
         law = size_law(self.index_, p)
         # the line in the size is additive and known at both ends: it needs no surrogate
         share = (self.v_full_[row] - self.v_empty_[row]) / p
-        line = coalitions.sum(axis=1, keepdims=True) * share
-        left = values - self.v_empty_[row] - line
+        left = (
+            values - self.v_empty_[row] - coalitions.sum(axis=1, keepdims=True) * share
+        )
         n_units = len(coalitions) // unit
         fold = self._folds(coalitions, expected)
         total = np.zeros((p, values.shape[1]))

@@ -129,8 +129,11 @@ class KernelSurrogate:
     def predict(self, coalitions: np.ndarray) -> np.ndarray:
         """Return the values of coalitions, ``(m, k)``."""
         signs = 2.0 * coalitions - 1
-        additive = self._slopes[0] + signs @ self._slopes[1:]
-        return additive + self._covariance(signs, self._reach) @ self._solution
+        return (
+            self._slopes[0]
+            + signs @ self._slopes[1:]
+            + self._covariance(signs, self._reach) @ self._solution
+        )
 
     def shapley(self) -> np.ndarray:
         """Return the Shapley values, ``(p, k)``, with sum f(all) - f(empty)."""
@@ -169,10 +172,9 @@ class FittedSurrogate:
         self._n_players = coalitions.shape[1]
         ends = np.repeat([[False], [True]], self._n_players, axis=1)
         present = np.concatenate([ends, coalitions]).astype(np.float64)
-        end_values = np.zeros((2, values.shape[1]))
         self._models = [
             clone(regressor).fit(present, column)
-            for column in np.concatenate([end_values, values]).T
+            for column in np.concatenate([np.zeros((2, values.shape[1])), values]).T
         ]
 
     def predict(self, coalitions: np.ndarray) -> np.ndarray:
@@ -190,12 +192,16 @@ class FittedSurrogate:
     def _of(self, model: Any) -> np.ndarray:
         p = self._n_players
         if not is_read(model):
-            cube = all_coalitions(p).astype(np.float64)
-            values = np.asarray(model.predict(cube), dtype=float)[:, None]
+            values = np.asarray(
+                model.predict(all_coalitions(p).astype(np.float64)),
+                dtype=float,
+            )[:, None]
             return enumerated(values, INDICES["shapley"], 1)
         nobody, everybody = np.zeros((1, p)), np.ones((1, p))
-        trees = TreeValues(read_trees(model, "predict"), np.arange(p))
-        return trees.values_by_reference(everybody, nobody)[0, 0]
+        return TreeValues(
+            read_trees(model, "predict"),
+            np.arange(p),
+        ).values_by_reference(everybody, nobody)[0, 0]
 
 
 def is_read(regressor: Any) -> bool:
