@@ -288,8 +288,11 @@ class StepwiseDesign:
         )
         # each step has the value of the last requested step
         passed, requested = self._passed
-        at = np.cumsum(requested).reshape(requested.shape) - 1
-        at = np.where(passed == 0, len(values) + np.arange(r * n).reshape(r, n, 1), at)
+        at = np.where(
+            passed == 0,
+            len(values) + np.arange(r * n).reshape(r, n, 1),
+            np.cumsum(requested).reshape(requested.shape) - 1,
+        )
         # After the last differing player, the mixed row is the row to explain.
         at = np.where(
             passed == passed[:, :, -1:],

@@ -120,8 +120,10 @@ def overlooked(
     weight = process.functional.least_counted
     inner = process.points.roughness > 0
     n = inner.sum()
-    influence = np.sqrt((process.influence[:, inner] ** 2).mean(axis=0))
-    influence = np.maximum(influence, weight / n)
+    influence = np.maximum(
+        np.sqrt((process.influence[:, inner] ** 2).mean(axis=0)),
+        weight / n,
+    )
     reach = influence * process.points.unseen[inner]
     largest_change = (reach[:, None] * np.abs(posterior.left_out[..., inner, :])).max(
         axis=-2,

@@ -190,8 +190,10 @@ def relevant(points: Pairs, kernel: EvenKernel) -> EvenKernel:
             check_finite=False,
         )
         solved = cho_solve(factor, points.values, check_finite=False)
-        scale = np.einsum("nk,nk->k", points.values, solved) / n
-        scale = np.maximum(scale, np.finfo(float).tiny)
+        scale = np.maximum(
+            np.einsum("nk,nk->k", points.values, solved) / n,
+            np.finfo(float).tiny,
+        )
         mean = variances[:, None] * (features.T @ solved)
         variance = variances - variances**2 * np.einsum(
             "nm,nm->m",

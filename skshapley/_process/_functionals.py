@@ -108,8 +108,9 @@ class Functional:
         rho = kernel.rho
         lowest, low = self._lowest_squared(kernel, entries)
         squared = _squared(rho, *self._powers(rho), entries) - low
-        higher = 4**self.order * rho[entries].prod(axis=0) * squared
-        higher = higher / kernel.higher_scale
+        higher = (
+            4**self.order * rho[entries].prod(axis=0) * squared / kernel.higher_scale
+        )
         lowest = 4**self.order * lowest
         if blocks is not None:
             lowest, higher = kernel.with_own(lowest, higher, blocks.whole)

@@ -247,9 +247,10 @@ def choose_pairs(
     m, p = pool.shape
     points = Pairs(pool, np.empty((m, 0)))
     evaluated = process.halves(kernel.cross(pool, process.points.signs))
-    explained = process.halves(process.witnessed)
-    gain = process.functional.covariances(kernel, points, process.entries)
-    gain = gain - explained.T @ evaluated
+    gain = (
+        process.functional.covariances(kernel, points, process.entries)
+        - process.halves(process.witnessed).T @ evaluated
+    )
     between = kernel.cross(pool, pool)
     prior = np.diag(between) + kernel.noise_at(points)
     between -= evaluated.T @ evaluated

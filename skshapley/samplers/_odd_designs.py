@@ -162,10 +162,9 @@ def next_pairs(
     # Hadamard rows have middle sizes, and leverage scores all sizes.
     half = max(POOL, EACH * n) // 2
     by_leverage, _ = leverage_pairs(rng, p, half)
-    pool = np.concatenate([by_leverage, hadamard_pairs(rng, p, half)])
     pool = completed_pairs(
         rng,
-        pool,
+        np.concatenate([by_leverage, hadamard_pairs(rng, p, half)]),
         min(2 * half, n_all_pairs(p) - len(pairs)),
         seen=pairs,
     )

@@ -213,8 +213,9 @@ def _sandwich(features, weight, scores, inverse, left, unit, own) -> np.ndarray:
         The columns of the players.
     """
     spread = features @ inverse
-    leverage = np.einsum("mp,mp,m->m", spread, features, weight)
-    leverage = leverage.reshape(-1, unit).sum(axis=1)
+    leverage = (
+        np.einsum("mp,mp,m->m", spread, features, weight).reshape(-1, unit).sum(axis=1)
+    )
     # the scores of a unit add up: both rows of a pair have the same direction with
     # opposite signs
     contributions = spread[:, own, None] * scores[:, None, :]
@@ -440,8 +441,11 @@ class ProjectedSGD(Solver):
             # `_step_sizes`.
             pull = step[:, None] * weight[:, batch] / x.shape[1]
             gap = np.matmul(x, state[0]) - target[:, batch]
-            phi = state[0] - np.matmul(np.swapaxes(x, 1, 2), pull[:, :, None] * gap)
-            phi = project(phi, total, self._radius)
+            phi = project(
+                state[0] - np.matmul(np.swapaxes(x, 1, 2), pull[:, :, None] * gap),
+                total,
+                self._radius,
+            )
             steps = steps + 1
             state = self._with_next(state, phi, steps)
             if self.trace_every and steps[0] % self.trace_every == 0:

@@ -441,10 +441,16 @@ class StratifiedMean(Solver):
         means = self._moments.mean[:, :, 0].reshape(by_stratum)
         values = (weights * means).sum(axis=2)
         size = self._moments.size.reshape(*by_stratum[:3], 1)
-        degrees = self._moments.units.reshape(*by_stratum[:3], 1) - 1
-        degrees = np.where(self._certain[:, None], 0, degrees)
-        products = np.moveaxis(self._moments.products, (2, 3), (0, 1))
-        products = products.reshape(2, 2, *by_stratum)
+        degrees = np.where(
+            self._certain[:, None],
+            0,
+            self._moments.units.reshape(*by_stratum[:3], 1) - 1,
+        )
+        products = np.moveaxis(self._moments.products, (2, 3), (0, 1)).reshape(
+            2,
+            2,
+            *by_stratum,
+        )
         # Cells with a single unit have no spread, and enumerated ones no error: both
         # count as 0 here.
         per_draw = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0)
@@ -456,8 +462,10 @@ class StratifiedMean(Solver):
         corrected, shares = without_gap(values, weighted_squares.sum(axis=2), gain)
         # The correction subtracts a share of the players' sum from each of them.
         slope = shares[:, :, None]
-        residual_ss = products[0, 0] - 2 * slope * products[0, 1]
-        residual_ss = np.maximum(residual_ss + slope**2 * products[1, 1], 0.0)
+        residual_ss = np.maximum(
+            products[0, 0] - 2 * slope * products[0, 1] + slope**2 * products[1, 1],
+            0.0,
+        )
         share = per_draw * _spread(residual_ss, degrees)
         estimable = is_known.all(axis=2)
         if self.n_players_ > 2:  # the sizes between the two ends are sampled

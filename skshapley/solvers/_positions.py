@@ -250,8 +250,7 @@ def _kurtosis(held, moments, rows, slope) -> np.ndarray:
     squares = fourth = n = np.zeros(1)
     for part, partner in held:
         mean = moments.mean[rows[:, None], part.strata]
-        left = part.units - mean[:, :, 0]
-        left = left - slope[:, None] * (partner - mean[:, :, 1])
+        left = part.units - mean[:, :, 0] - slope[:, None] * (partner - mean[:, :, 1])
         determined = moments.units[rows[:, None], part.strata] > 1
         # times their size, means of units of different sizes have equal variances
         squared = part.unit * np.where(determined[:, :, None, None], left, 0.0) ** 2

@@ -385,8 +385,11 @@ class RegressionAdjustment(CoalitionSolver):
             for i in np.flatnonzero(rows == row)
         ]
         coalitions = np.concatenate([sets for sets, _, _ in parts])
-        path = np.concatenate([values for _, values, _ in parts])
-        path = path.reshape(len(coalitions), p + 1, -1)
+        path = np.concatenate([values for _, values, _ in parts]).reshape(
+            len(coalitions),
+            p + 1,
+            -1,
+        )
         # the units of a design are equally large, and a design has whole units
         starts = np.concatenate(
             [np.arange(len(sets)) % unit == 0 for sets, _, unit in parts]
@@ -412,8 +415,10 @@ class RegressionAdjustment(CoalitionSolver):
                 left[~inside, 1:-1].reshape(len(training), -1),
                 gain,
             )
-            predicted = surrogate.predict(coalitions[inside].reshape(-1, p))
-            predicted = predicted.reshape(-1, *left.shape[1:])
+            predicted = surrogate.predict(coalitions[inside].reshape(-1, p)).reshape(
+                -1,
+                *left.shape[1:],
+            )
             interactions[inside] = (
                 predicted - predicted[:, :1] - coalitions[inside] @ surrogate.shapley()
             )
