@@ -49,11 +49,16 @@ class Design:
         references : ndarray of shape (u, q), int, or None
         """
         inner = np.broadcast_to(self._inner, (r, self._inner.shape[1]))
+
+        def of_rows(plan: np.ndarray) -> np.ndarray:
+            return np.broadcast_to(plan, (r, *plan.shape[1:]))[inner]
+
         references = self.coalition_references
-        coalitions = np.broadcast_to(self.coalitions, (r, *self.coalitions.shape[1:]))
-        if references is not None:
-            references = np.broadcast_to(references, (r, *references.shape[1:]))[inner]
-        return coalitions[inner], np.nonzero(inner)[0], references
+        return (
+            of_rows(self.coalitions),
+            np.nonzero(inner)[0],
+            None if references is None else of_rows(references),
+        )
 
     def assemble(
         self,
@@ -162,11 +167,9 @@ class StepwiseDesign:
     @property
     def coalition_references(self) -> NDArray[np.intp] | None:
         """The reference of each coalition, ``(r, n (p + 1), 1)``, or None."""
-        if self.references is None:
-            return None
-        return np.repeat(self.references, self.permutations.shape[2] + 1, axis=1)[
-            :, :, None
-        ]
+        n_steps = self.permutations.shape[2] + 1
+        references = self.references
+        return None if references is None else references.repeat(n_steps, 1)[..., None]
 
     @cached_property
     def places(self) -> NDArray[np.int16]:
@@ -225,13 +228,13 @@ class StepwiseDesign:
         r : int
             Number of rows.
         """
-        (_, n, p), place, references = (
-            self.permutations.shape,
-            self.places,
-            self.references,
+        _, n, p = self.permutations.shape
+        # players that do not differ never enter
+        place = (
+            self.places
+            if self.differing is None
+            else np.where(self.differing, self.places, np.int16(p))
         )
-        if self.differing is not None:
-            place = np.where(self.differing, place, np.int16(p))  # others never enter
         # the last step is the full coalition, which is never requested
         steps = np.arange(p - 1, dtype=np.int16)
         requested = self._passed[1][:, :, :-1]
@@ -239,9 +242,12 @@ class StepwiseDesign:
         if not requested.all():
             coalitions = coalitions[requested.ravel()]
         walk = np.repeat(np.arange(place.size // p), requested.sum(axis=2).ravel())
-        if references is not None:
-            references = references.ravel()[walk][:, None]
-        return coalitions, walk // n, references
+        references = self.references
+        return (
+            coalitions,
+            walk // n,
+            None if references is None else references.ravel()[walk][:, None],
+        )
 
     def steps(self, values: np.ndarray) -> np.ndarray:
         """Return the marginal contributions at each step of each permutation, ``(r, n, p, k)``.
@@ -395,10 +401,9 @@ class MarginalDesign(Design):
         ----------
         values : ndarray of shape (r, 2 n p, k)
         """
-        r, m, k = values.shape
-        p = self.coalitions.shape[2]
-        pairs = values.reshape(r, m // (2 * p), p, 2, k)
-        gains = pairs[..., 1, :] - pairs[..., 0, :]
+        r, _, k = values.shape
+        gains = values[:, 1::2] - values[:, ::2]
+        gains = gains.reshape(r, -1, self.coalitions.shape[2], k)
         return gains if self.weights is None else gains * self.weights[..., None]
 
 
@@ -455,9 +460,7 @@ class PairDesign(Design):
         ----------
         values : ndarray of shape (r, 2 n, k)
         """
-        r, m, k = values.shape
-        pairs = values.reshape(r, m // 2, 2, k)
-        return pairs[:, :, 1] - pairs[:, :, 0]
+        return values[:, 1::2] - values[:, ::2]
 
 
 @dataclass(frozen=True, eq=False)

@@ -253,9 +253,8 @@ class EvenValues(Functional):
 
     def _lowest_squared(self, kernel: PartKernel, entries: np.ndarray) -> Two:
         factor = self.index.moments(2)[1] ** 2
-        lowest = kernel.shares.sum(axis=1)
         low = kernel.rho.sum() - kernel.rho
-        return factor * lowest[entries[0]], factor * low[entries[0]]
+        return factor * kernel.shares.sum(axis=1)[entries[0]], factor * low[entries[0]]
 
 
 class PairValues(Functional):

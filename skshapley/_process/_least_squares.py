@@ -47,7 +47,6 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         True if least squares does not explain the values, or there are too few pairs to
         decide.
     """
-    p = odd.n_players
     largest = np.abs(odd.values).max(axis=0)
     values, residual = _fitted(odd, lambda signs: signs / 2, 1, NOTHING * largest)
     # without a fit, zeros at all points of all blocks are the witnesses
@@ -55,7 +54,7 @@ def linear(odd: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     errors = _unwitnessed(
         values,
         positive_sizes(np.abs(values)),
-        np.full(len(largest), n_points - p),
+        np.full(len(largest), n_points - odd.n_players),
     )
     return values, errors, residual & (largest > 0)
 
@@ -82,13 +81,12 @@ def linear_by_rank(
     """
     means, _ = kernel_regression(points)(values)
     deviations = np.abs(values - points.signs @ means / 2).max(axis=1)
-    residual = deviations > NOTHING * np.abs(values).max(axis=1)
     errors = _unwitnessed(
         means,
         positive_sizes(np.abs(means)),
         len(points) - 1 - points.n_players,
     )
-    return means, errors, residual
+    return means, errors, deviations > NOTHING * np.abs(values).max(axis=1)
 
 
 def pairwise(

@@ -111,9 +111,10 @@ class Pairs:
 
     def by_block(self) -> list[np.ndarray]:
         """Return the places of each block's points; without blocks, of all points."""
-        if self.block is None:
-            return [np.arange(len(self))]
-        return [np.flatnonzero(self.block == b) for b in range(self.block.max() + 1)]
+        block = np.zeros(len(self)) if self.block is None else self.block
+        return [
+            np.flatnonzero(block == b) for b in range(int(block.max(initial=0)) + 1)
+        ]
 
     @property
     def full(self) -> np.ndarray:
@@ -123,9 +124,8 @@ class Pairs:
     @cached_property
     def same_block(self) -> np.ndarray | None:
         """1.0 where two points share a block, ``(n, n)``; None without blocks."""
-        if self.block is None:
-            return None
-        return (self.block[:, None] == self.block).astype(float)
+        block = self.block
+        return None if block is None else (block[:, None] == block).astype(float)
 
     @cached_property
     def roughness(self) -> np.ndarray:
@@ -225,15 +225,15 @@ def observed(seen: Sequence[Seen]) -> tuple[Pairs, Pairs, NDArray[np.float64]]:
     values = np.concatenate([values for *_, values in seen])
     even = (values[::2] + values[1::2]) / 2
     odd = odd_part(values)
-    drawn = np.full(len(signs), np.nan)
     random = [design.drawn[i] for design, i, _ in seen if design.drawn is not None]
-    if random:
-        drawn = np.concatenate(random)
+    drawn = np.concatenate(random) if random else np.full(len(signs), np.nan)
     block = [design.block[i] for design, i, _ in seen if design.block is not None]
     first, row, _ = seen[0]
-    blocks: tuple[Any, Any] = (None, None)
-    if block and first.blocks:
-        blocks = np.concatenate(block), first.blocks[row]
+    blocks: tuple[Any, Any] = (
+        (np.concatenate(block), first.blocks[row])
+        if block and first.blocks
+        else (None, None)
+    )
     return Pairs(signs, odd, *blocks), Pairs(signs, even, *blocks), drawn
 
 

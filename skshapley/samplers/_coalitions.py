@@ -108,7 +108,7 @@ class CoalitionSampler(Sampler):
             # The expected numbers, not the drawn ones: weights must not depend on the
             # random rounding.
             expected = 2 * pairs_by_size(self._law, n // 2)
-            draws = [self._full_rank(self.rngs_[row], n) for row in rows]
+            draws = [self._without_replacement(self.rngs_[row], n) for row in rows]
         coalitions = np.stack(draws)
         return CoalitionDesign(
             coalitions,
@@ -127,15 +127,21 @@ class CoalitionSampler(Sampler):
         )
         return with_complements(coalitions) if self.paired else coalitions
 
-    def _full_rank(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """Draw until the coalitions separate all players.
+    def _without_replacement(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """Draw n/2 different pairs, until they separate all players.
 
-        Only the smallest budgets can fail. The decision depends on the coalitions
+        Each size has its expected number up to random rounding. Only the smallest
+        budgets can fail to separate players. The decision depends on the coalitions
         alone, so no player is favoured.
         """
         p = self.n_players_
+        half = pairs_by_size(self._law, n // 2)[: p // 2 + 1].copy()
+        half[: (p + 1) // 2] *= 2  # a pair has the sizes s and p - s: count it once
         for _ in range(MOST_TRIES):
-            coalitions = self._without_replacement(rng, n)
+            # Rounded at random, so that the expected numbers hold exactly and the
+            # estimate has no bias.
+            pairs = distinct_by_size(rng, rounded(rng, half), p)
+            coalitions = with_complements(pairs[rng.permutation(len(pairs))])
             # Least squares has a fixed sum, so only differences between players must be
             # separated.
             centred = coalitions - coalitions.mean(axis=1, keepdims=True)
@@ -144,16 +150,6 @@ class CoalitionSampler(Sampler):
             if n >= 6 * p or np.linalg.matrix_rank(centred) == p - 1:
                 break
         return coalitions
-
-    def _without_replacement(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """Draw n/2 different pairs, with the expected number of each size up to random rounding."""
-        p = self.n_players_
-        half = pairs_by_size(self._law, n // 2)[: p // 2 + 1].copy()
-        half[: (p + 1) // 2] *= 2  # a pair has the sizes s and p - s: count it once
-        # Rounded at random, so that the expected numbers hold exactly and the estimate
-        # has no bias.
-        coalitions = distinct_by_size(rng, rounded(rng, half), p)
-        return with_complements(coalitions[rng.permutation(len(coalitions))])
 
 
 def with_complements(coalitions: np.ndarray) -> np.ndarray:

@@ -565,9 +565,11 @@ class ConnectedRegression(GraphSampler):
             coalitions = _cubes(graph.grid, self.order)
         sizes = np.diff(coalitions.indptr)
         scale = sizes * (p - sizes)
-        weights = np.exp(np.log(p) - log_binomial(p, sizes)) / scale
-        if self.balanced:
-            weights = 1 / (scale * np.bincount(sizes)[sizes])
+        weights = (
+            1 / (scale * np.bincount(sizes)[sizes])
+            if self.balanced
+            else np.exp(np.log(p) - log_binomial(p, sizes)) / scale
+        )
         ends = sparse.csr_array(np.array([[False], [True]]).repeat(p, axis=1))
         return LinearPlan(
             sparse.vstack([ends, coalitions], format="csr"),

@@ -92,16 +92,12 @@ def is_graph(graph: Any) -> bool:
     if isinstance(graph, str):
         return graph in ("chain", "ring")
     if isinstance(graph, tuple):
-        return len(graph) == 2 and graph[0] == "grid" and _is_shape(graph[1])
+        shape = graph[1] if len(graph) == 2 and graph[0] == "grid" else None
+        is_shape = isinstance(shape, Sequence) and 1 <= len(shape) <= 3
+        return is_shape and all(
+            isinstance(n, int | np.integer) and n >= 1 for n in shape
+        )
     return _matrix(graph) is not None
-
-
-def _is_shape(shape: Any) -> bool:
-    lengths = shape if isinstance(shape, Sequence) else ()
-    return (
-        all(isinstance(n, int | np.integer) and n >= 1 for n in lengths)
-        and 1 <= len(lengths) <= 3
-    )
 
 
 def as_graph(graph: Any, n_nodes: int, owner: str) -> Graph:

@@ -57,12 +57,11 @@ class PermutationKernel(ABC):
         -------
         matrix : ndarray of shape (n, m)
         """
-        p = first.shape[1]
         features = self.features(first)
         return self.matrix(
             features,
             features if second is None else self.features(second),
-            p,
+            first.shape[1],
         )
 
     def features(self, permutations: np.ndarray) -> np.ndarray:

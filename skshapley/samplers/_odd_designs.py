@@ -121,9 +121,9 @@ def completed_pairs(
     everything = n_all_pairs(p)
     while len(distinct) < n_total:
         # two more than needed, because some repeat known pairs
-        missing = n_total - len(distinct) + 2
-        if 2 * n_total > everything:  # many pairs are taken: enumerate all
-            missing = everything
+        # If many pairs are taken, all are enumerated.
+        sparse = 2 * n_total <= everything
+        missing = n_total - len(distinct) + 2 if sparse else everything
         distinct = _different(
             np.concatenate(
                 [distinct, leverage_pairs(rng, p, min(missing, everything))[0]]
@@ -168,7 +168,12 @@ def next_pairs(
         min(2 * half, n_all_pairs(p) - len(pairs)),
         seen=pairs,
     )
-    sizes = sizes_missing(rng, pairs, n, n_by_size)
+    # They fill the sizes that lack pairs by leverage score; the size of a pair is the
+    # smaller one of its coalitions.
+    size = pairs.sum(axis=1)
+    counts = np.bincount(np.minimum(size, p - size), minlength=p // 2 + 1)
+    missing = np.maximum(_by_leverage(p, len(pairs) + n) - counts, 0.0)
+    sizes = rounded(rng, n_by_size * missing / missing.sum())
     return completed_pairs(
         rng,
         pool[choose_pairs(process, np.where(pool, 1.0, -1.0), n, sizes)],
@@ -210,28 +215,6 @@ def leverage_pairs(
     pairs = distinct_by_size(rng, counts, p)[rng.permutation(counts.sum())]
     size = pairs.sum(axis=1)
     return pairs, expected[np.minimum(size, p - size)]
-
-
-def sizes_missing(
-    rng: np.random.Generator,
-    seen: np.ndarray,
-    n: int,
-    m: int,
-) -> np.ndarray:
-    """Return the number of pairs of each size, ``(p // 2 + 1,)`` int, for m of n new pairs.
-
-    They fill the sizes in which the known and the new pairs lack pairs by leverage
-    score.
-    """
-    p = seen.shape[1]
-    size = seen.sum(axis=1)
-    # the size of a pair is the smaller one of its coalitions
-    missing = np.maximum(
-        _by_leverage(p, len(seen) + n)
-        - np.bincount(np.minimum(size, p - size), minlength=p // 2 + 1),
-        0.0,
-    )
-    return rounded(rng, m * missing / missing.sum())
 
 
 def _by_leverage(p: int, n: int) -> np.ndarray:

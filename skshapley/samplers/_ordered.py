@@ -100,7 +100,8 @@ class Nested(Antithetic):
         super()._start(task)
 
     def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
-        n, p = n_units * unit // 2, self.n_players_
+        n = n_units * unit // 2
+        p = self.n_players_
         # keys of the players first, and then of ever larger groups
         keys = np.stack(
             [

@@ -27,9 +27,11 @@ BLOCK_STEPS = 1024  # steps per block of random numbers
 
 def is_order(graph: Any) -> bool:
     """Return True if `before_of` accepts the graph for some number of players."""
-    if not isinstance(graph, list | tuple):
-        return _is_network(graph)
-    return all(map(_is_pair, graph)) or all(map(_is_layer, graph))
+    return (
+        all(map(_is_pair, graph)) or all(map(_is_layer, graph))
+        if isinstance(graph, list | tuple)
+        else _is_network(graph)
+    )
 
 
 def before_of(graph: Any, n_players: int, owner: str) -> NDArray[np.bool_]:

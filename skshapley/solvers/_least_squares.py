@@ -119,15 +119,20 @@ class LeastSquares(CoalitionSolver):
         inverse = np.linalg.pinv(gram, RANK, hermitian=True)
         # the constraint on the sum fixes one direction
         rank = np.linalg.matrix_rank(gram, rtol=RANK, hermitian=True)
-        full_rank = rank >= n - (n == p)
         coefficients = inverse @ (features.T @ (target * weight[:, None]))
         player_columns = slice(n - p, None)  # after the constant, if there is one
         values = coefficients[player_columns] + share
         if self._design.exact:
             return values, np.zeros_like(values)
-        if spare <= 0 or not full_rank:
+        if spare <= 0 or rank < n - (n == p):
             return values, np.full_like(values, np.nan)
-        left = 1 - self._fraction_drawn(coalitions, expected)
+        # the fraction of the coalitions of each size that are not used up
+        size = coalitions.sum(axis=1)
+        whole = self._design.whole
+        left = np.ones(len(size)) if whole is None else 1.0 - whole[size]
+        if not self._design.replacement:
+            n_of_size = np.exp(log_binomial(p, size))
+            left = 1 - np.minimum(1.0, expected / n_of_size)
         # nothing is left of both ends, where they are among the rows
         left = np.pad(left, (len(features) - len(left), 0))
         scores = weight[:, None] * (target - features @ coefficients)
@@ -140,9 +145,9 @@ class LeastSquares(CoalitionSolver):
             unit,
             player_columns,
         )
-        if np.all(left < 1e-9):  # all coalitions, drawn size by size
-            return values, errors
-        return values, unseen(errors, positive_sizes(np.abs(values)), 1 / spare)
+        if np.any(left >= 1e-9):  # otherwise all coalitions are drawn, size by size
+            errors = unseen(errors, positive_sizes(np.abs(values)), 1 / spare)
+        return values, errors
 
     def _constrained(self, row, coalitions, expected, values) -> tuple[np.ndarray, ...]:
         """Return features, weights and target for Shapley values minus equal shares; the shares."""
@@ -166,9 +171,8 @@ class LeastSquares(CoalitionSolver):
         """Return features, weights and target of Banzhaf values, and no share for the players."""
         p = self.n_players_
         m = len(coalitions)
-        ends = np.repeat([[False], [True]], p, axis=1)
         end_values = np.stack([self.v_empty_[row], self.v_full_[row]])
-        present = np.concatenate([ends, coalitions])
+        present = np.concatenate([np.repeat([[False], [True]], p, axis=1), coalitions])
         # Centred at 1/2, the features are uncorrelated with the constant over all
         # coalitions.
         features = np.column_stack([np.ones(len(present)), present - 0.5])
@@ -180,21 +184,6 @@ class LeastSquares(CoalitionSolver):
             np.concatenate([end_values, values]),
             np.zeros(1),
         )
-
-    def _fraction_drawn(
-        self,
-        coalitions: np.ndarray,
-        expected: np.ndarray,
-    ) -> np.ndarray:
-        """Return the fraction of the coalitions of each size that are used up, ``(m,)``."""
-        size = coalitions.sum(axis=1)
-        design = self._design
-        if not design.replacement:
-            return np.minimum(
-                1.0,
-                expected / np.exp(log_binomial(self.n_players_, size)),
-            )
-        return np.zeros(len(size)) if design.whole is None else design.whole[size] * 1.0
 
 
 def _sandwich(features, weight, scores, inverse, left, unit, own) -> np.ndarray:
@@ -219,32 +208,19 @@ def _sandwich(features, weight, scores, inverse, left, unit, own) -> np.ndarray:
     # the scores of a unit add up: both rows of a pair have the same direction with
     # opposite signs
     contributions = spread[:, own, None] * scores[:, None, :]
-    influence = contributions.reshape(-1, unit, *contributions.shape[1:]).sum(axis=1)
     # HC3: residuals of units with leverage h are too small by 1 - h. The floor avoids a
     # division by 0.
     keep = left.reshape(-1, unit)[:, 0] / np.maximum(1 - leverage, 1e-9) ** 2
-    squares = keep[:, None, None] * influence**2
+    squares = (
+        keep[:, None, None]
+        * contributions.reshape(-1, unit, *contributions.shape[1:]).sum(axis=1) ** 2
+    )
     total = squares.sum(axis=0)
     n = int((keep > 0).sum())
     degrees = degrees_of_tails(n, total, (squares**2).sum(axis=0))
     # The kurtosis of few numbers is too small, so n - 1 degrees remain an upper limit.
     most = max(n - 1, 1)
     return pooled_errors(total, np.minimum(degrees, most), most)
-
-
-def project_on_sum(points: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Project on the hyperplane sum = `total`.
-
-    Parameters
-    ----------
-    points : ndarray of shape (r, p, k)
-    total : ndarray of shape (r, k)
-
-    Returns
-    -------
-    projected : ndarray of shape (r, p, k)
-    """
-    return points - ((points.sum(axis=1) - total) / points.shape[1])[:, None]
 
 
 def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
@@ -258,7 +234,7 @@ def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
     points : ndarray of shape (r, p, k)
     total : ndarray of shape (r, k)
     radius : float
-        At least ``abs(total) / sqrt(p)``: see `check_radius`. Infinite for no ball.
+        At least ``abs(total) / sqrt(p)``. Infinite for no ball.
 
     Returns
     -------
@@ -274,7 +250,7 @@ def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
     """
     p = points.shape[1]
     centre = (total / p)[:, None]
-    offset = project_on_sum(points, total) - centre
+    offset = points - ((points.sum(axis=1) - total) / p)[:, None] - centre
     # Pythagoras: the disc's centre has this distance from the origin. Rounding may make
     # the product negative. Without squares, large numbers do not overflow.
     distance = total / np.sqrt(p)
@@ -282,17 +258,6 @@ def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
     length = np.hypot.reduce(offset, axis=1)
     shrink = np.divide(reach, length, out=np.ones_like(length), where=length > reach)
     return centre + offset * shrink[:, None]
-
-
-def check_radius(total: np.ndarray, radius: float, p: int, owner: str) -> None:
-    """Raise ValueError if no point of the ball has the sum `total`, ``(r, k)``."""
-    least = np.abs(total).max(initial=0.0) / np.sqrt(p)
-    if least > radius:
-        raise ValueError(
-            f"{owner} got radius={radius!r}, but attributions of {p} players with the "
-            f"sum {np.abs(total).max():.6g} have a norm of at least {least:.6g}: give "
-            "a larger radius, or None for no ball."
-        )
 
 
 STEPS = ("constant", "sqrt", "inverse")
@@ -402,7 +367,14 @@ class ProjectedSGD(Solver):
         p = self.n_players_
         self._total = self.v_full_ - self.v_empty_
         self._radius = np.inf if self.radius is None else self.radius
-        check_radius(self._total, self._radius, p, "ProjectedSGD")
+        largest = np.abs(self._total).max(initial=0.0)
+        least = largest / np.sqrt(p)
+        if least > self._radius:
+            raise ValueError(
+                f"ProjectedSGD got radius={self._radius!r}, but attributions of {p} "
+                f"players with the sum {largest:.6g} have a norm of at least {least:.6g}: "
+                "give a larger radius, or None for no ball."
+            )
         share = (self._total / p)[:, None]
         phi = np.repeat(share, p, axis=1)
         none = np.zeros_like(phi)
@@ -422,7 +394,8 @@ class ProjectedSGD(Solver):
         values: np.ndarray,
     ) -> None:
         """Take one step for each batch of coalitions, in the order of the design."""
-        p, m = self.n_players_, values.shape[1]
+        p = self.n_players_
+        m = values.shape[1]
         size = design.coalitions.sum(axis=2)
         weight = (p - 1) * m / (design.expected_draws * size * (p - size))
         target = values - self.v_empty_[rows, None]
@@ -431,7 +404,12 @@ class ProjectedSGD(Solver):
         n_seen = self._seen[rows]
         total = self._total[rows]
         # the squared length of x on the hyperplane of sum zero is l (d - l)/d
-        scale = natural_step(p, (weight * size * (p - size) / p).max(axis=1))
+        steepest = (weight * size * (p - size) / p).max(axis=1)
+        # 1/((p - 1) H(p - 1)): with the importance distribution, the step of a Kaczmarz
+        # projection, which approximately solves the equation of a coalition. If a design
+        # has coalitions with much larger weights (the uniform distribution, or enumerated
+        # sizes), the steepest curvature limits the step.
+        scale = 1 / np.maximum((p - 1) * np.sum(1 / np.arange(1, p)), steepest)
         for start in range(0, m, self.batch_size):
             batch = slice(start, start + self.batch_size)
             x = design.coalitions[:, batch].astype(np.float64)
@@ -447,7 +425,11 @@ class ProjectedSGD(Solver):
                 self._radius,
             )
             steps = steps + 1
-            state = self._with_next(state, phi, steps)
+            t = steps[:, None, None]
+            growth = t + 1 if self.averaging == "weighted" else 1
+            # Sums at powers of two suffice for the tail mean, without storing iterates.
+            tails = np.where(t == _power_below(t), state[1:3], state[2:])
+            state = np.stack([phi, state[1] + growth * phi, *tails])
             if self.trace_every and steps[0] % self.trace_every == 0:
                 self._state[:, rows] = state
                 self._steps[rows] = steps
@@ -457,24 +439,6 @@ class ProjectedSGD(Solver):
         self._state[:, rows] = state
         self._steps[rows] = steps
         self._seen[rows] = n_seen
-
-    def _with_next(
-        self,
-        state: np.ndarray,
-        phi: np.ndarray,
-        steps: np.ndarray,
-    ) -> np.ndarray:
-        """Return the state ``(4, r, p, k)`` after the iterate number `steps`, ``(r,)``."""
-        t = steps[:, None, None]
-        weight = t + 1 if self.averaging == "weighted" else 1
-        # Sums at powers of two suffice for the tail mean, without storing iterates.
-        return np.stack(
-            [
-                phi,
-                state[1] + weight * phi,
-                *np.where(t == _power_below(t), state[1:3], state[2:]),
-            ]
-        )
 
     def _step_sizes(
         self,
@@ -517,17 +481,6 @@ class ProjectedSGD(Solver):
             n = t + 1 - np.maximum(_power_below(t) // 2, 1)
             total = total - before
         return Estimate(np.where(t > 0, total / np.maximum(n, 1), phi), None)
-
-
-def natural_step(p: int, steepest: np.ndarray) -> np.ndarray:
-    """Return 1/((p - 1) H(p - 1)), or less for designs with steep coalitions: ``(r,)``.
-
-    With the importance distribution, this is the step of a Kaczmarz projection: it
-    approximately solves the equation of a coalition. If a design has coalitions with
-    much larger weights (the uniform distribution, or enumerated sizes), the steepest
-    curvature ``(r,)`` limits the step.
-    """
-    return 1 / np.maximum((p - 1) * np.sum(1 / np.arange(1, p)), steepest)
 
 
 def _power_below(t: np.ndarray) -> np.ndarray:

@@ -88,9 +88,8 @@ class Linear(Solver):
 
     def result(self) -> Estimate:
         """Return the attributions; standard errors are 0 for exact designs, else unknown (None)."""
-        if not self._exact.all():
-            return Estimate(self._values, None)
-        return Estimate(self._values, np.zeros_like(self._values))
+        exact = self._exact.all()
+        return Estimate(self._values, np.zeros_like(self._values) if exact else None)
 
 
 class MarginalMean(Solver):
@@ -284,13 +283,12 @@ class InteractionMean(Solver):
             np.take_along_axis(contributions[:, :, 0], places[..., None], axis=2)
             + by_player(np.ones(p)).sum(axis=3) / 2
         )
-        by_position = np.take_along_axis(
+        self._counts[rows] += (places[..., None] == np.arange(p)).sum(axis=1)
+        self._by_position[rows] += np.take_along_axis(
             of_players,
             design.permutations[..., None],
             axis=2,
-        )
-        self._counts[rows] += (places[..., None] == np.arange(p)).sum(axis=1)
-        self._by_position[rows] += by_position.sum(axis=1)
+        ).sum(axis=1)
         quantities = [of_players]
         if self.pairs_ is not None:
             weights = np.append(
@@ -457,9 +455,12 @@ class StratifiedMean(Solver):
         variances = per_draw * _spread(products[0, 0], degrees)
         # The squares of the means replace the unknown variances.
         is_known = (degrees > 0) | self._certain[:, None]
-        weighted_squares = np.where(is_known, variances, (weights * means) ** 2)
         gain = self.v_full_ - self.v_empty_
-        corrected, shares = without_gap(values, weighted_squares.sum(axis=2), gain)
+        corrected, shares = without_gap(
+            values,
+            np.where(is_known, variances, (weights * means) ** 2).sum(axis=2),
+            gain,
+        )
         # The correction subtracts a share of the players' sum from each of them.
         slope = shares[:, :, None]
         residual_ss = np.maximum(
@@ -521,10 +522,9 @@ def _concentration(units: np.ndarray) -> np.ndarray:
     total = squares.sum(axis=1, keepdims=True)
     varies = total > ROUNDING * (units**2).sum(axis=1, keepdims=True)
     shares = np.divide(squares, total, out=np.zeros_like(squares), where=varies)
-    of_units = shares.sum(axis=2, keepdims=True)
     n_varying = varies.sum(axis=2)
     effective = np.maximum(n_varying**2, 1) / np.maximum(
-        (of_units**2).sum(axis=1),
+        (shares.sum(axis=2, keepdims=True) ** 2).sum(axis=1),
         1e-9,
     )
     return np.where(n_varying > 0, units.shape[1] / effective, 1.0)

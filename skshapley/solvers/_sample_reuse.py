@@ -203,14 +203,9 @@ def errors_of_sum(
     """Return the standard errors of the sum of the units' `parts` ``(n, p, k)``, ``(p, k)``."""
     if not design.replacement:
         return errors_within(coalitions, expected, parts, design.unit)
-    if design.whole is None:
-        return errors_between(parts)
-    # the units of sizes that are not enumerated are drawn
-    return errors_between(parts[~design.whole[coalitions[:: design.unit].sum(axis=1)]])
-
-
-def errors_between(parts: np.ndarray) -> np.ndarray:
-    """Return the standard errors of the sum of independent `parts` ``(n, p, k)``, ``(p, k)``."""
+    if design.whole is not None:
+        # the units of sizes that are not enumerated are drawn
+        parts = parts[~design.whole[coalitions[:: design.unit].sum(axis=1)]]
     n = len(parts)
     if n < 2:
         # No drawn unit means all sizes were enumerated: the error is 0. One unit shows
@@ -431,9 +426,8 @@ class RegressionAdjustment(CoalitionSolver):
 
     def _fitted(self, automatic: str, *sample: Any) -> Any:
         """Return the surrogate of a sample, by the given name for "auto"."""
-        if isinstance(self.surrogate, str) and self.surrogate == "auto":
-            return fit_surrogate(automatic, *sample)
-        return fit_surrogate(self.surrogate, *sample)
+        is_automatic = isinstance(self.surrogate, str) and self.surrogate == "auto"
+        return fit_surrogate(automatic if is_automatic else self.surrogate, *sample)
 
     def _solve(
         self,
@@ -451,7 +445,13 @@ class RegressionAdjustment(CoalitionSolver):
             values - self.v_empty_[row] - coalitions.sum(axis=1, keepdims=True) * share
         )
         n_units = len(coalitions) // unit
-        fold = self._folds(coalitions, expected)
+        # the fold of each unit, assigned in turn within each size
+        fold = np.empty(n_units, dtype=np.intp)
+        placed = 0
+        for size, _, _ in strata(coalitions, expected, unit):
+            # Continuing the count across sizes keeps the folds equally large in total.
+            fold[size] = (placed + np.arange(size.sum())) % self.folds
+            placed += size.sum()
         total = np.zeros((p, values.shape[1]))
         residuals = np.empty_like(left)
         for k in range(min(self.folds, n_units)):
@@ -482,16 +482,6 @@ class RegressionAdjustment(CoalitionSolver):
         share = 1 / max(n_units - p, 1)
         return values, unseen(errors, positive_sizes(np.abs(values)), share)
 
-    def _folds(self, coalitions: np.ndarray, expected: np.ndarray) -> np.ndarray:
-        """Return the fold of each unit, assigned in turn within each size."""
-        fold = np.empty(len(coalitions) // self._design.unit, dtype=np.intp)
-        placed = 0
-        for inside, _, _ in strata(coalitions, expected, self._design.unit):
-            # Continuing the count across sizes keeps the folds equally large in total.
-            fold[inside] = (placed + np.arange(inside.sum())) % self.folds
-            placed += inside.sum()
-        return fold
-
     def _weights(
         self,
         coalitions: np.ndarray,
@@ -513,11 +503,11 @@ class RegressionAdjustment(CoalitionSolver):
             expected,
             self._design.unit,
         ):
-            n = (size & inside).sum()
-            n_outside = (size & ~inside).sum()
             if size.sum() < self.folds and expected_size < room * (1 - 1e-9):
                 continue
             drawn = expected_size / room
             weights[size & ~inside] = drawn
-            weights[size & inside] = drawn * (room - n_outside) / max(n, 1)
+            weights[size & inside] = (
+                drawn * (room - (size & ~inside).sum()) / max((size & inside).sum(), 1)
+            )
         return weights

@@ -19,8 +19,10 @@ MOST_ENUMERATED = 14  # players
 TINY = np.finfo(float).tiny
 MOST_COALITIONS = 400  # in a kernel
 # Candidates for the kernel: reaches in proportion to powers of the effects, and noises
-REACH_POWERS, NOISES = (0.0, 1.0), (1e-4, 0.03, 1.0, 100.0)
-TOTAL_REACH, LONGEST = 1.5, 1.2
+REACH_POWERS = 0.0, 1.0
+NOISES = 1e-4, 0.03, 1.0, 100.0
+TOTAL_REACH = 1.5
+LONGEST = 1.2
 
 
 class LinearSurrogate:
@@ -215,15 +217,12 @@ def is_read(regressor: Any) -> bool:
     return True
 
 
-def is_surrogate(surrogate: object) -> bool:
-    """Return True for a known name or a regressor."""
-    if isinstance(surrogate, str):
-        return surrogate in SURROGATES
-    return hasattr(surrogate, "__sklearn_tags__") and is_regressor(surrogate)
-
-
 SURROGATE = Constraint(
-    is_surrogate,
+    lambda surrogate: (
+        surrogate in SURROGATES
+        if isinstance(surrogate, str)
+        else hasattr(surrogate, "__sklearn_tags__") and is_regressor(surrogate)
+    ),
     '"auto", "linear", "kernel", "tree", or a regressor, which is fitted to 0/1 indicators of the '
     "players",
 )
@@ -239,9 +238,8 @@ def check_enumerable(surrogate: Any, n_players: int, owner: str) -> None:
     owner : str
         Owner of the parameter, for the error.
     """
-    if isinstance(surrogate, str):
-        return
-    if n_players > MOST_ENUMERATED and not is_read(surrogate):
+    regressor = not isinstance(surrogate, str)
+    if regressor and n_players > MOST_ENUMERATED and not is_read(surrogate):
         raise ValueError(
             f"{owner} got surrogate={surrogate!r} with {n_players} players: the values "
             "of a regressor other than trees are enumerated, for at most "
