@@ -137,8 +137,11 @@ class SampledUnits:
             between = between * (1 - shrinkage)
         variances = within + between
         shares = shares / self._unit
-        errors = unseen(np.sqrt(variances), scale.sizes, shares, shares * scale.single)
-        return Estimate(values, errors, np.sqrt(background_variances))
+        return Estimate(
+            values,
+            unseen(np.sqrt(variances), scale.sizes, shares, shares * scale.single),
+            np.sqrt(background_variances),
+        )
 
     def _fill(self, changed: np.ndarray) -> None:
         """Estimate rows with new units: together those with as many units and references."""
@@ -212,8 +215,7 @@ class SampledUnits:
         left = max(0.0, 1 - m / self._row_order.n_rows)
         share = np.broadcast_to((1 / times).mean(axis=1), values.shape)
         twice = (times > 1).sum(axis=1) >= LEAST_TWICE
-        outputs = units[..., : means.shape[3]]
-        squares = ((outputs - means[line, at]) ** 2).sum(axis=1)
+        squares = ((units[..., : means.shape[3]] - means[line, at]) ** 2).sum(axis=1)
         second_units = u - m
         noise = share * squares / max(second_units, 1)
         unseen_units = np.where(self._noisy[rows], UNSEEN_UNITS, 0)
@@ -252,12 +254,12 @@ def _spread_of_chunks(missed: np.ndarray, size: int) -> np.ndarray:
     return squares / ((n - 1) * n) * widening(np.minimum(degrees, n - 1.0)) ** 2
 
 
-ROUNDING = (
-    32 * np.finfo(float).eps
-)  # share of the values: smaller changes of a player count as 0
+# share of the values: smaller changes of a player count as 0
+ROUNDING = 32 * np.finfo(float).eps
 # Degrees of freedom of a ratio that p players share: p - 4 within these limits. Few of many
 # players may have most of the variance.
-LEAST_SHARED, MOST_SHARED = 3, 6
+LEAST_SHARED = 3
+MOST_SHARED = 6
 LEAST_REPLICATED = 8  # background rows with a second unit, for the noise of the others
 
 
@@ -368,14 +370,18 @@ class PermutationMean(Solver):
         # In an additive game, a permutation and its reverse agree in all units. Larger
         # differences than rounding rule it out. Without a reverse permutation there is
         # nothing to compare, so no row counts as additive.
-        differences = np.ptp(inside, axis=2).max(axis=1)
-        noisy = (differences > self._rounding[rows]) | (design.unit == 1)
+        noisy = np.ptp(inside, axis=2).max(axis=1) > self._rounding[rows]
+        noisy |= design.unit == 1
         self._additive[rows] &= ~noisy.any(axis=(1, 2))
         if design.sampled:
             if self._sampled is None:
                 # the engine passes an order with every sample
-                order = cast(RowOrder, self.row_order_)
-                self._sampled = SampledUnits(order, self.players_, design.unit, k)
+                self._sampled = SampledUnits(
+                    cast(RowOrder, self.row_order_),
+                    self.players_,
+                    design.unit,
+                    k,
+                )
             controls = self._controls(rows, design, values)
             self._sampled.add(
                 rows,
@@ -417,8 +423,11 @@ class PermutationMean(Solver):
         r, n, p = design.permutations.shape
         if self.margins_ is None:
             return np.empty((r, n // design.unit, p, 0))
-        steps = design.contributions(clipped_logit(values[:, :, :1]))
-        units = steps.reshape(r, -1, design.unit, p, 1).mean(axis=2)
+        units = (
+            design.contributions(clipped_logit(values[:, :, :1]))
+            .reshape(r, -1, design.unit, p, 1)
+            .mean(axis=2)
+        )
         return units - self.margins_[rows][:, None, :, None]
 
     def _prepare(self, design, p, k) -> None:
@@ -444,8 +453,10 @@ class PermutationMean(Solver):
         """Return the mean over background rows, and standard errors over units."""
         estimate = self._estimated()
         # A player whose contributions are all rounding errors gets an exact 0.
-        values = np.where(self._scale.own > self._rounding, estimate.values, 0.0)
-        return estimate._replace(values=values, additive=self._additive)
+        return estimate._replace(
+            values=np.where(self._scale.own > self._rounding, estimate.values, 0.0),
+            additive=self._additive,
+        )
 
     @property
     def _rounding(self) -> np.ndarray:
@@ -489,23 +500,32 @@ class PermutationMean(Solver):
         # of all others are wrong, as they ignore these players. Players without
         # contributions have the mean of unseen ones (`Scale.single`).
         n_draws = m.size.sum(axis=1)[:, None, None]
-        mean_unseen = np.where(n_draws < FEW_DRAWS, 0.0, self._scale.single / n_draws)
-        contributes = self._scale.own > self._rounding
-        unseen_values = np.where(contributes, errors, mean_unseen)
-        typical = np.abs(values).mean(axis=1, keepdims=True)
-        unseen_values = np.where(varies, 0.0, np.minimum(unseen_values, typical))
-        n_varying = np.maximum(varies.sum(axis=1, keepdims=True), 1)
-        shift = unseen_values.sum(axis=1, keepdims=True) / n_varying
+        unseen_values = np.where(
+            self._scale.own > self._rounding,
+            errors,
+            np.where(n_draws < FEW_DRAWS, 0.0, self._scale.single / n_draws),
+        )
+        unseen_values = np.where(
+            varies,
+            0.0,
+            np.minimum(unseen_values, np.abs(values).mean(axis=1, keepdims=True)),
+        )
+        shift = unseen_values.sum(axis=1, keepdims=True) / np.maximum(
+            varies.sum(axis=1, keepdims=True),
+            1,
+        )
         shift *= np.abs(slope[:, 0])
         errors = np.where(varies, np.hypot(errors, shift), errors)
         # too few units to fit a coefficient: the effect of positions is unknown
         for row in np.flatnonzero(degrees < LEAST_DEGREES).tolist():
-            effects = np.abs(self._seen().effects(row))
-            errors[row] = np.maximum(errors[row], effects)
+            errors[row] = np.maximum(errors[row], np.abs(self._seen().effects(row)))
         if len(self._strata) == 1:
             return Estimate(values, errors)
-        of_background = background_errors(m, self._strata, mean, cost * squares)
-        return Estimate(values, errors, of_background)
+        return Estimate(
+            values,
+            errors,
+            background_errors(m, self._strata, mean, cost * squares),
+        )
 
 
 def _residual_share(
@@ -525,10 +545,13 @@ def _residual_share(
     total = squares.sum(axis=(1, 2))[:, None]
     residual = residual_squares.sum(axis=(1, 2))[:, None]
     # Contributions of single precision that agree still differ by 1e-7 of their size.
-    rounding = 1e-12 * (mean**2).sum(axis=(1, 2))[:, None]
-    share = np.divide(residual, total, out=np.ones_like(total), where=total > rounding)
-    chance = 1 / (degrees[:, None, None] + 1)
-    return np.minimum(share + chance, 1.0)
+    share = np.divide(
+        residual,
+        total,
+        out=np.ones_like(total),
+        where=total > 1e-12 * (mean**2).sum(axis=(1, 2))[:, None],
+    )
+    return np.minimum(share + 1 / (degrees[:, None, None] + 1), 1.0)
 
 
 def background_errors(moments, weights, means, squares) -> np.ndarray:
@@ -593,8 +616,11 @@ def errors_of_few_units(
     total = np.maximum(squares.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     ratio = variances.sum(axis=1, keepdims=True) / total
     equal_share = np.where(equal, squares, 0.0).sum(axis=1, keepdims=True) / total
-    degrees = np.clip(variances.shape[1] - 4, LEAST_SHARED, MOST_SHARED)
-    shared = widening(degrees) ** 2 * ratio * largest**2
+    shared = (
+        widening(np.clip(variances.shape[1] - 4, LEAST_SHARED, MOST_SHARED)) ** 2
+        * ratio
+        * largest**2
+    )
     shared += np.where(equal, equal_share * unseen_errors**2, 0.0)
     return np.sqrt(np.maximum(shared, variances))
 
@@ -636,8 +662,7 @@ def errors_over_units(
     errors : ndarray of shape (r, p, k)
         NaN if there are too few units.
     """
-    size = moments.size[..., None, None]
-    share = weights[:, None, None] ** 2 / np.maximum(size, 1)
+    share = weights[:, None, None] ** 2 / np.maximum(moments.size[..., None, None], 1)
     degrees = np.maximum(moments.units[..., None, None] - 1, 0)
     replicated = degrees > 0
     spread = np.where(replicated, squares / np.maximum(degrees, 1), 0.0)
@@ -661,16 +686,14 @@ def errors_over_units(
     frequent = scale.frequent
     unchanged = np.where(few_draws, frequent, scale.sizes)
     means = (weights[:, None, None] * moments.mean[:, :, 0]).sum(axis=1)
-    unit_squares = moments.products[:, :, 0, 0].sum(axis=1)
-    equal = unit_squares <= (AGREE * scale.sizes) ** 2
+    equal = moments.products[:, :, 0, 0].sum(axis=1) <= (AGREE * scale.sizes) ** 2
     sizes = np.where(equal, scale.distances(means), scale.sizes)
     # Positions explain no contribution of a player without any.
     sizes = np.where(scale.own > 0, unexplained * sizes, unchanged)
     sizes = np.where(sizes > 0, sizes, gap)
-    unseen_errors = rule_of_three(per_unit) * sizes
     errors = np.where(
         degrees.sum(axis=1) < LEAST_DEGREES,
-        errors_of_few_units(within, scale, equal, unseen_errors),
+        errors_of_few_units(within, scale, equal, rule_of_three(per_unit) * sizes),
         pooled_errors(within, freedom, most),
     )
     errors = unseen(errors, sizes, per_unit, per_draw * unexplained * scale.single)
@@ -678,5 +701,8 @@ def errors_over_units(
     frequent = unexplained * frequent
     frequent = np.where(frequent > 0, frequent, gap)
     # An event in one of the two orders changes the mean of a pair by half of its size.
-    error_floor = frequent * FEW**n_draws / together
-    return np.where(enough, np.maximum(errors, error_floor), np.nan)
+    return np.where(
+        enough,
+        np.maximum(errors, frequent * FEW**n_draws / together),
+        np.nan,
+    )
