@@ -167,9 +167,12 @@ class StepwiseDesign:
     @property
     def coalition_references(self) -> NDArray[np.intp] | None:
         """The reference of each coalition, ``(r, n (p + 1), 1)``, or None."""
-        n_steps = self.permutations.shape[2] + 1
         references = self.references
-        return None if references is None else references.repeat(n_steps, 1)[..., None]
+        return (
+            None
+            if references is None
+            else references.repeat(self.permutations.shape[2] + 1, 1)[..., None]
+        )
 
     @cached_property
     def places(self) -> NDArray[np.int16]:

@@ -134,8 +134,10 @@ class Case:
         placed = np.isnan(drawn)
         odd = every.take(placed)
         even = even.take(placed)
-        random = self.corrected is not None
-        if random and len(odd) - 1 < LEAST_RANDOM_PAIRS * odd.n_players:
+        if (
+            self.corrected is not None
+            and len(odd) - 1 < LEAST_RANDOM_PAIRS * odd.n_players
+        ):
             errors[:] = np.nan
         if not self.index.symmetric:
             even_values, even_errors = self._by_even(odd, even, EvenValues(self.index))

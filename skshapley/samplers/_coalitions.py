@@ -100,7 +100,6 @@ class CoalitionSampler(Sampler):
         self._law = np.concatenate([[0.0], self.size_law(self.n_players_), [0.0]])
 
     def _ask(self, rows: np.ndarray, n: int) -> CoalitionDesign:
-        p = self.n_players_
         if self.replacement:
             draws = [self._with_replacement(row, n, self._law) for row in rows]
             expected = n * self._law
@@ -115,7 +114,7 @@ class CoalitionSampler(Sampler):
             expected_draws=expected[coalitions.sum(axis=2)],
             unit=2 if self.paired else 1,
             replacement=self.replacement,
-            exact=not self.replacement and n == 2**p - 2,
+            exact=not self.replacement and n == 2**self.n_players_ - 2,
         )
 
     def _with_replacement(self, row: int, n: int, law: np.ndarray) -> np.ndarray:

@@ -251,11 +251,15 @@ class Stratified(Sampler):
 
     def _tell(self, rows: np.ndarray, design: PairDesign, values: np.ndarray) -> None:
         contributions = design.contributions(values)
-        cells = design.players * self.n_players_ + design.strata
         if self._cells is None:
             groups = len(self.rngs_), self.n_players_**2
             self._cells = Moments(groups, (1, values.shape[2]))
-        self._cells.add(rows, cells, contributions[:, :, None, None], 1)
+        self._cells.add(
+            rows,
+            design.players * self.n_players_ + design.strata,
+            contributions[:, :, None, None],
+            1,
+        )
 
 
 def _variances(squares: np.ndarray, count: np.ndarray, prior: float) -> np.ndarray:

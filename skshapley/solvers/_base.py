@@ -535,7 +535,6 @@ class Scale:
         in a single draw. They are shared among the players without such contributions.
         """
         largest = self._largest
-        n_players = largest.shape[1]
         second = np.where(largest > RARE * self._second, 0.0, self._second)
         # Sorted together, cumulative sums give the totals up to each player's largest.
         order = np.argsort(
@@ -546,7 +545,7 @@ class Scale:
         none = np.zeros_like(largest)
         sizes = np.concatenate([largest, -largest, none], axis=1)
         counts = np.concatenate([none, np.ones_like(largest), none], axis=1)
-        places = np.argsort(order, axis=1)[:, 2 * n_players :]
+        places = np.argsort(order, axis=1)[:, 2 * largest.shape[1] :]
 
         def up_to_limits(numbers: np.ndarray) -> np.ndarray:
             return np.take_along_axis(

@@ -156,10 +156,14 @@ class LeastSquares(CoalitionSolver):
         # Less equal shares, the values add up to 0. Features of sum 0 then satisfy the
         # constraint by themselves.
         share = (self.v_full_[row] - self.v_empty_[row]) / p
-        target = values - self.v_empty_[row] - size * share
         # w_S / p_S: the binomials of both cancel, so large p cannot overflow.
         weight = len(coalitions) / (size * (p - size) * expected[:, None])
-        return coalitions - size / p, weight[:, 0], target, share
+        return (
+            coalitions - size / p,
+            weight[:, 0],
+            values - self.v_empty_[row] - size * share,
+            share,
+        )
 
     def _unconstrained(
         self,

@@ -413,7 +413,6 @@ class StratifiedMean(Solver):
             self._scale = Scale(len(self.v_empty_), self.n_players_, k)
             self._concentration = np.ones((len(self.v_empty_), 1, k))
         players = design.players[:, :: design.unit]
-        cells = players * n_strata + design.strata[:, :: design.unit]
         self._scale.add(rows, _by_player(units, players, self.n_players_))
         totals = np.zeros_like(units)
         if design.joint:
@@ -422,7 +421,7 @@ class StratifiedMean(Solver):
             self._concentration[rows] = _concentration(by_player)
         self._moments.add(
             rows,
-            cells,
+            players * n_strata + design.strata[:, :: design.unit],
             np.stack([units, totals], axis=2)[:, :, :, None],
             design.unit,
         )

@@ -227,9 +227,10 @@ class SampledUnits:
         # The spread of background rows includes the noise of their permutations, which
         # is subtracted.
         background_variance = np.where(twice, np.maximum(rough - noise, 0.0), rough)
-        between = left * (total - within)
         background_variance /= self._row_order.n_rows
-        return np.stack([values, within, between, share / m, background_variance])
+        return np.stack(
+            [values, within, left * (total - within), share / m, background_variance]
+        )
 
 
 def _spread_of_chunks(missed: np.ndarray, size: int) -> np.ndarray:

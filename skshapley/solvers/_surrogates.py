@@ -238,8 +238,11 @@ def check_enumerable(surrogate: Any, n_players: int, owner: str) -> None:
     owner : str
         Owner of the parameter, for the error.
     """
-    regressor = not isinstance(surrogate, str)
-    if regressor and n_players > MOST_ENUMERATED and not is_read(surrogate):
+    if (
+        not isinstance(surrogate, str)
+        and n_players > MOST_ENUMERATED
+        and not is_read(surrogate)
+    ):
         raise ValueError(
             f"{owner} got surrogate={surrogate!r} with {n_players} players: the values "
             "of a regressor other than trees are enumerated, for at most "
