@@ -67,9 +67,13 @@ class PermutationKernel(ABC):
     def features(self, permutations: np.ndarray) -> np.ndarray:
         """Return the kernel's features of permutations ``(n, p)``, one column each: ``(f, n)``.
 
-        By default, the signs of comparisons of ranks.
+        By default, the order of each pair of players, as signs.
         """
-        return comparisons(permutations)
+        # float32 runs through BLAS at twice the speed; sums of signs are exact up to
+        # 2^24 pairs.
+        rank = np.argsort(permutations, axis=1).T.astype(np.float32)
+        first, second = np.triu_indices(len(rank), 1)
+        return np.sign(rank[second] - rank[first])
 
     @abstractmethod
     def matrix(
@@ -259,15 +263,6 @@ KERNELS: Mapping[str, type[PermutationKernel]] = {
 }
 
 
-def comparisons(permutations: np.ndarray) -> np.ndarray:
-    """Return the order of each pair of players, as signs: ``(C(p, 2), n)``."""
-    # float32 runs through BLAS at twice the speed; sums of signs are exact up to 2^24
-    # pairs.
-    rank = np.argsort(permutations, axis=1).T.astype(np.float32)
-    first, second = np.triu_indices(len(rank), 1)
-    return np.sign(rank[second] - rank[first])
-
-
 def count_discordant(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the number of discordant pairs of two sets of signs, ``(n, m)`` int."""
     return ((len(first) - first.T @ second) / 2).astype(np.intp)
@@ -376,7 +371,8 @@ def bayesian_weights(permutations: np.ndarray, kernel: PermutationKernel) -> np.
         return_inverse=True,
         return_counts=True,
     )
-    matrix, ones = kernel(distinct), np.ones(len(distinct))
+    matrix = kernel(distinct)
+    ones = np.ones(len(distinct))
     try:
         weights = cho_solve(cho_factor(matrix, lower=True), ones)
     except LinAlgError:  # nearly constant kernel: solution of least norm

@@ -237,11 +237,13 @@ class Stratified(Sampler):
             certain_cells = certain_cells[:0]
             count = drawn.units[row, open_cells]
             neyman = self.allocation == "neyman"
-            variance = _variances(
-                drawn.products[row, open_cells].sum(axis=(1, 2, 3, 4)),
-                count,
-                PRIOR if neyman else 0,
-            )
+            squares = drawn.products[row, open_cells].sum(axis=(1, 2, 3, 4))
+            degrees = count - 1
+            # The mean variance of all strata counts as further contributions, so a few
+            # equal contributions do not exclude a stratum.
+            prior = PRIOR if neyman else 0
+            mean = squares.sum() / max(degrees.sum(), 1)
+            variance = (squares + prior * mean) / np.maximum(degrees + prior, 1)
             varied = np.sqrt(variance) if neyman else variance
             spread = varied if varied.any() else spread
         if not len(open_cells) or n <= len(certain_cells):
@@ -260,17 +262,6 @@ class Stratified(Sampler):
             contributions[:, :, None, None],
             1,
         )
-
-
-def _variances(squares: np.ndarray, count: np.ndarray, prior: float) -> np.ndarray:
-    """Return the variance in cells, from summed squares ``(c,)`` and counts ``(c,)``.
-
-    The mean variance of all strata counts as `prior` additional contributions. A few
-    equal contributions therefore do not exclude a stratum.
-    """
-    degrees = count - 1
-    mean = squares.sum() / max(degrees.sum(), 1)
-    return (squares + prior * mean) / np.maximum(degrees + prior, 1)
 
 
 def _others(

@@ -119,7 +119,8 @@ def _chosen(
     p: int,
 ) -> np.ndarray:
     """Return the set of a sampler, as consecutive pairs if it is paired."""
-    sampler, rng = kind(**dict(options)), generator(ENTROPY, n, p)
+    sampler = kind(**dict(options))
+    rng = generator(ENTROPY, n, p)
     if not sampler.paired:
         return sampler._choose(rng, n, p)
     # The first of each pair determines the second.
@@ -182,21 +183,10 @@ class Sobol(PermutationCode):
     _constraints = {**PermutationCode._constraints, "mapping": OneOf(MAPPINGS)}
 
     def _choose(self, rng: np.random.Generator, n: int, p: int) -> np.ndarray:
-        return sobol_permutations(rng, n, p, self.mapping)
-
-
-def sobol_permutations(
-    rng: np.random.Generator,
-    n: int,
-    p: int,
-    mapping: str,
-) -> np.ndarray:
-    """Return the permutations of a sequence scrambled by `rng`, ``(n, p)``."""
-    points = (
-        ndtri(_sobol(rng, n, p - 1)) if mapping == "gaussian" else _sphere(rng, n, p)
-    )
-    # The Helmert matrix is an orthonormal basis of the vectors of sum zero (Eq 9).
-    return np.argsort(points @ helmert(p), axis=1, kind="stable")
+        gaussian = self.mapping == "gaussian"
+        points = ndtri(_sobol(rng, n, p - 1)) if gaussian else _sphere(rng, n, p)
+        # The Helmert matrix is an orthonormal basis of the vectors of sum zero (Eq 9).
+        return np.argsort(points @ helmert(p), axis=1, kind="stable")
 
 
 def _sobol(rng: np.random.Generator, n: int, dimension: int) -> np.ndarray:
@@ -221,7 +211,8 @@ def _sphere(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
     if p <= 2:
         return np.where(_sobol(rng, n, p - 1) < 0.5, 1.0, -1.0)
     u = _sobol(rng, n, p - 2)
-    points, radius = np.empty((n, p - 1)), np.ones(n)
+    points = np.empty((n, p - 1))
+    radius = np.ones(n)
     for j in range(p - 3):
         a = (p - 2 - j) / 2
         t = betaincinv(a, a, u[:, j])
