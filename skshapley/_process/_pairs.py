@@ -11,7 +11,7 @@ of the block's rows.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -107,7 +107,7 @@ class Pairs:
 
     def outputs(self, index: np.ndarray) -> "Pairs":
         """Return some of the outputs."""
-        return Pairs(self.signs, self.values[:, index], self.block, self.blocks)
+        return replace(self, values=self.values[:, index])
 
     def by_block(self) -> list[np.ndarray]:
         """Return the places of each block's points; without blocks, of all points."""
@@ -160,12 +160,10 @@ def relative(pairs: Pairs) -> Pairs:
     """
     full = pairs.full
     values = pairs.values[full]
-    if pairs.block is not None:
-        ends = np.empty((pairs.block.max() + 1, values.shape[1]))
-        ends[pairs.block[full]] = values
-        values = ends[pairs.block[~full]]
     inner = pairs.take(~full)
-    return Pairs(inner.signs, inner.values - values, inner.block, inner.blocks)
+    if pairs.block is not None:
+        values = values[np.argsort(pairs.block[full])][inner.block]
+    return replace(inner, values=inner.values - values)
 
 
 def spread_places(n: int, most: int, n_first: int) -> NDArray[np.intp]:

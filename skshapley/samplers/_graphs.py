@@ -92,7 +92,7 @@ def is_graph(graph: Any) -> bool:
     if isinstance(graph, str):
         return graph in ("chain", "ring")
     if isinstance(graph, tuple):
-        shape = graph[1] if len(graph) == 2 and graph[0] == "grid" else None
+        shape: Any = graph[1] if len(graph) == 2 and graph[0] == "grid" else None
         is_shape = isinstance(shape, Sequence) and 1 <= len(shape) <= 3
         return is_shape and all(
             isinstance(n, int | np.integer) and n >= 1 for n in shape

@@ -289,25 +289,20 @@ def n_blocks(weights: np.ndarray, p: int, n: int) -> int:
     count = int(counts[np.argmin(b % counts)])
     if n < p - 1 and b >= LEAST_ROWS:
         return count  # a permutation against all rows would not be complete
-    return count if _pays(weights, count, n / p) else 1
-
-
-def _pays(weights: np.ndarray, count: int, pairs_per_player: float) -> bool:
-    """Return whether this number of blocks is more informative than pairs against all rows."""
+    pairs_per_player = n / p
     least = min(
         EFFECTIVE_PER_PAIR * pairs_per_player,
         MANY_EFFECTIVE + MORE_PER_PAIR * pairs_per_player,
     )
-    least = max(LEAST_EFFECTIVE, least)
     # 1 / sum of squared weights is the effective number of rows (Kish).
-    if weights @ weights * least > 1 + 1e-9:
-        return False
-    b = len(weights)
+    if weights @ weights * max(LEAST_EFFECTIVE, least) > 1 + 1e-9:
+        return 1
     q = b // count
     # the rows left out have various weights
     places = np.arange(count * q) * b // (count * q)
     blocks = Blocks.of(np.argsort(weights)[places].reshape(count, q), weights)
-    return bool(blocks.whole - blocks.share @ blocks.share <= MOST_LOST * blocks.whole)
+    lost = blocks.whole - blocks.share @ blocks.share
+    return count if lost <= MOST_LOST * blocks.whole else 1
 
 
 def rows_of_blocks(

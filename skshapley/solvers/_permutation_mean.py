@@ -392,12 +392,22 @@ class PermutationMean(Solver):
                 noisy,
             )
             return
+        stratified = design.stratum_weights is not None
         if self._centring is None:
-            self._prepare(design, p, k)
+            self._symmetric = design.symmetric
+            self._strata = design.stratum_weights if stratified else np.ones(1)
+            drawn = design.references is not None and not stratified
+            # only Shapley values have a known sum
+            self._drifting = drawn and self._weights is None
+            # a permutation and its reverse miss the same events
+            self._together = 2 if design.unit % 2 == 0 else 1
+            self._centring = Centring((len(self.v_empty_), len(self._strata)), (p, k))
         n_units = n // design.unit
-        strata = np.zeros((r, n_units), dtype=np.intp)
-        if design.stratum_weights is not None:
-            strata = design.references[:, :: design.unit]
+        strata = (
+            design.references[:, :: design.unit]
+            if stratified
+            else np.zeros((r, n_units), dtype=np.intp)
+        )
         # the weights of the permutations of each unit, with sum 1
         shares = np.full((r, n_units, design.unit), 1 / design.unit)
         if design.weights is not None:
@@ -414,7 +424,7 @@ class PermutationMean(Solver):
             positions=design.places.reshape(inside.shape[:4]),
             shares=shares,
         )
-        self._seen().add(walks, self._scale.range)
+        self._centring.add(walks, self._scale.range)
 
     def _controls(self, rows, design, values) -> np.ndarray:
         """Return the units' contributions to the log-odds minus their known means, if known.
@@ -430,18 +440,6 @@ class PermutationMean(Solver):
             .mean(axis=2)
         )
         return units - self.margins_[rows][:, None, :, None]
-
-    def _prepare(self, design, p, k) -> None:
-        """Allocate the strata of the first design."""
-        self._symmetric = design.symmetric
-        stratified = design.stratum_weights is not None
-        self._strata = design.stratum_weights if stratified else np.ones(1)
-        drawn = design.references is not None and not stratified
-        # only Shapley values have a known sum
-        self._drifting = drawn and self._weights is None
-        # a permutation and its reverse miss the same events
-        self._together = 2 if design.unit % 2 == 0 else 1
-        self._centring = Centring((len(self.v_empty_), len(self._strata)), (p, k))
 
     def _seen(self) -> Centring:
         if self._centring is None:

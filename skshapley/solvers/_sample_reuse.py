@@ -14,6 +14,7 @@ if g was not fitted to these coalitions: hence folds. With one fold, the correct
 identically zero (its normal equations), so a single fold is refused.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,32 +161,27 @@ def strata(
     coalitions: np.ndarray,
     expected: np.ndarray,
     unit: int,
-) -> list[tuple[np.ndarray, float, float]]:
-    """Return the sampled sizes (for pairs, s and p - s are one size).
+) -> Iterator[tuple[np.ndarray, float, float]]:
+    """Yield the sampled sizes (for pairs, s and p - s are one size).
 
-    Returns
-    -------
-    strata : list of (ndarray of shape (n_units,), bool; float; float)
+    Yields
+    ------
+    stratum : (ndarray of shape (n_units,), bool; float; float)
         The units of this size, their expected number, and the number of all units.
     """
     p = coalitions.shape[1]
     first = coalitions[::unit].sum(axis=1)
     # A pair has sizes s and p - s, which are always drawn together.
     size_of = np.minimum(first, p - first) if unit == 2 else first
-    out = []
     for size in np.unique(size_of):
         inside = size_of == size
-        halves = (
-            2 if unit == 2 and 2 * size == p else 1
-        )  # both of a pair have this size
-        out.append(
-            (
-                inside,
-                expected[::unit][inside][0] / halves,
-                np.exp(log_binomial(p, size)) / halves,
-            )
+        # both of a pair may have this size
+        halves = 2 if unit == 2 and 2 * size == p else 1
+        yield (
+            inside,
+            expected[::unit][inside][0] / halves,
+            np.exp(log_binomial(p, size)) / halves,
         )
-    return out
 
 
 def is_complete(design: CoalitionDesign, coalitions: np.ndarray) -> bool:
