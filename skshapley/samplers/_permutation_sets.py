@@ -183,8 +183,11 @@ class Sobol(PermutationCode):
     _constraints = {**PermutationCode._constraints, "mapping": OneOf(MAPPINGS)}
 
     def _choose(self, rng: np.random.Generator, n: int, p: int) -> np.ndarray:
-        gaussian = self.mapping == "gaussian"
-        points = ndtri(_sobol(rng, n, p - 1)) if gaussian else _sphere(rng, n, p)
+        points = (
+            ndtri(_sobol(rng, n, p - 1))
+            if self.mapping == "gaussian"
+            else _sphere(rng, n, p)
+        )
         # The Helmert matrix is an orthonormal basis of the vectors of sum zero (Eq 9).
         return np.argsort(points @ helmert(p), axis=1, kind="stable")
 

@@ -93,7 +93,8 @@ class GaussianProcess(Solver):
             np.stack(part)
             for part in zip(*[case.solve() for case in self._cases], strict=True)
         )
-        background_errors, p = np.full_like(values, np.nan), self.n_players_
+        p = self.n_players_
+        background_errors = np.full_like(values, np.nan)
         background_errors[:, :p] = [case.background_errors for case in self._cases]
         if self.index_.adds_up:
             gap = self.v_full_ - self.v_empty_ - values[:, :p].sum(axis=1)
@@ -136,7 +137,7 @@ class _Corrected:
         self.posterior = posterior
         process = posterior.process
         points = process.points
-        left_out = posterior.left_out[1:]
+        self._missed = posterior.left_out[1:]
         inside = points.signs[1:] > 0
         p = points.n_players
         size = inside.sum(axis=1)
@@ -144,11 +145,8 @@ class _Corrected:
         # Both coalitions of a pair count as the smaller size; n is the number of pairs
         # of that size.
         self._n = np.bincount(self._size)[self._size]
-        multiplicity = np.where(
-            2 * size == p,
-            1,
-            2,
-        )  # halves are two coalitions of one size
+        # halves are two coalitions of one size
+        multiplicity = np.where(2 * size == p, 1, 2)
         self._per_room = np.exp(-log_binomial(p, size)) * 2 / multiplicity
         # q(S) N: N cancels
         self._counts = multiplicity[:, None] * np.where(
@@ -156,10 +154,9 @@ class _Corrected:
             1 / size[:, None],
             -1 / (p - size)[:, None],
         )
-        self._missed = left_out
-        self._solved = left_out / process.left_out_variance[1:, None]
+        self._solved = self._missed / process.left_out_variance[1:, None]
         self._noise = process.kernel.noise_at(points)[1:]
-        self._change = self._sum(self._solved, left_out, self._n)
+        self._change = self._sum(self._solved, self._missed, self._n)
         self.values = posterior.means + self._change
 
     def _sum(self, solved: np.ndarray, missed: np.ndarray, n: np.ndarray) -> np.ndarray:

@@ -131,8 +131,7 @@ class LeastSquares(CoalitionSolver):
         whole = self._design.whole
         left = np.ones(len(size)) if whole is None else 1.0 - whole[size]
         if not self._design.replacement:
-            n_of_size = np.exp(log_binomial(p, size))
-            left = 1 - np.minimum(1.0, expected / n_of_size)
+            left = 1 - np.minimum(1.0, expected / np.exp(log_binomial(p, size)))
         # nothing is left of both ends, where they are among the rows
         left = np.pad(left, (len(features) - len(left), 0))
         scores = weight[:, None] * (target - features @ coefficients)

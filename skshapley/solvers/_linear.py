@@ -88,8 +88,10 @@ class Linear(Solver):
 
     def result(self) -> Estimate:
         """Return the attributions; standard errors are 0 for exact designs, else unknown (None)."""
-        exact = self._exact.all()
-        return Estimate(self._values, np.zeros_like(self._values) if exact else None)
+        return Estimate(
+            self._values,
+            np.zeros_like(self._values) if self._exact.all() else None,
+        )
 
 
 class MarginalMean(Solver):
