@@ -181,14 +181,14 @@ def inferred_importance(
         )
         means = means.minus(refits)
         refit_errors = refits.errors
-    table = inferences(means, confidence, simultaneous, sample, sizes=True)
+    size_errors = {
+        "max_bias": bias / n,
+        "background_error": of_background / n,
+        "refit_error": refit_errors,
+    }
+    table = inferences(means, confidence, simultaneous, sample, unit, size_errors)
     # A mean size is not negative, although its estimate without bias may be.
     table["low"] = table["low"].clip(lower=0.0)
-    table.insert(2, "max_bias", bias / n)
-    table.insert(3, "background_error", of_background / n)
-    table.insert(4, "refit_error", refit_errors)
-    numbers = table.columns.difference(["rank", "best_rank", "worst_rank"])
-    table[numbers] = table[numbers].mul(unit, axis=0)
     table[DIRECTION] = directions(sample)
     return table.sort_values("importance", ascending=False, kind="stable")
 
@@ -205,22 +205,35 @@ def inferences(
     confidence: float,
     simultaneous: bool,
     explanation: Record,
-    sizes: bool = False,
+    unit: np.ndarray,
+    size_errors: dict[str, np.ndarray] | None = None,
 ) -> pd.DataFrame:
     """Return means, errors, intervals and ranks of players, in the order of the explanation.
 
-    Ranks are among the players of each output.
+    Parameters
+    ----------
+    means : Means
+        In the units of `unit`.
+    confidence : float
+    simultaneous : bool
+    explanation : Explanation
+        Its players. Ranks are among those of each output.
+    unit : ndarray of shape (k p,)
+        The table has the units of the attributions.
+    size_errors : dict of ndarray by name, default=None
+        More errors of mean sizes, in the units of `unit`. None: the means have signs.
     """
-    low, high = intervals(means, confidence, simultaneous, sizes)
+    low, high = intervals(means, confidence, simultaneous, size_errors is not None)
     table = pd.DataFrame(
         {
             "importance": means.values,
             "standard_error": means.errors,
+            **(size_errors or {}),
             "low": low,
             "high": high,
         },
         index=table_index(explanation),
-    )
+    ).mul(unit, axis=0)
     p = len(explanation.feature_names)
     parts = [means.part(slice(start, start + p)) for start in range(0, len(table), p)]
     table[["rank", "best_rank", "worst_rank"]] = np.concatenate(

@@ -66,14 +66,12 @@ class ShapleyResult:
         pairs: str | None = None,
     ) -> Self:
         """Return the result of an outcome with one row; `pairs` is the index of pairs or None."""
-
-        def shaped(array: np.ndarray) -> np.ndarray:
-            return array[0, ..., 0] if one_output else array[0]
-
+        row = (0, ..., 0) if one_output else 0
         p = outcome.n_players
-        values = shaped(outcome.values[:, :p])
-        errors = shaped(outcome.standard_errors[:, :p])
-        ends = shaped(outcome.v_empty), shaped(outcome.v_full)
+        values = outcome.values[:, :p][row]
+        errors = outcome.standard_errors[:, :p][row]
+        base_value = outcome.v_empty[row]
+        full_value = outcome.v_full[row]
         interactions = None
         if pairs is not None:
             interactions = Interactions.of_outcome(
@@ -87,8 +85,8 @@ class ShapleyResult:
         return cls(
             values,
             None if np.isnan(errors).all() else errors,
-            base_value=float(ends[0]) if one_output else ends[0],
-            full_value=float(ends[1]) if one_output else ends[1],
+            base_value=float(base_value) if one_output else base_value,
+            full_value=float(full_value) if one_output else full_value,
             n_evaluations=round(outcome.n_evaluations[0]),
             converged=bool(outcome.converged[0]),
             solver=outcome.solver,
@@ -244,9 +242,7 @@ class GlobalExplanation(Hinting):
         check_confidence("GlobalExplanation.importance", confidence, simultaneous)
         unit = units(self.rows.values, len(self.feature_names))
         means = Means.of(self.rows.values / unit, self.weights)
-        table = inferences(means, confidence, simultaneous, self.rows)
-        numbers = ["importance", "standard_error", "low", "high"]
-        table[numbers] = table[numbers].mul(unit, axis=0)
+        table = inferences(means, confidence, simultaneous, self.rows, unit)
         table["p_value"] = p_values(means)
         table["p_adjusted"] = adjusted(table["p_value"].to_numpy())
         return table.sort_values("importance", ascending=False, kind="stable")

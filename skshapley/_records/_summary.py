@@ -85,28 +85,39 @@ def _by_output(explanation: Record) -> dict[str, Record]:
 
 def _signed_table(explanation: Record, kept: NDArray[np.intp]) -> pd.DataFrame:
     """Return the values of single rows: a column for each row and output."""
-    lines = ["prediction", *map(str, explanation.feature_names[kept])]
-    if n_folded := len(explanation.feature_names) - len(kept):
-        lines.append(counted(n_folded, "other feature"))
+    values = explanation.values
+    parts = [
+        (str(name), values[:, place])
+        for name, place in zip(explanation.feature_names[kept], kept, strict=True)
+    ]
+    if n_folded := values.shape[1] - len(kept):
+        remainder = values.sum(axis=1) - values[:, kept].sum(axis=1)
+        parts.append((counted(n_folded, "other feature"), remainder))
     if explanation.others is not None:
-        lines.append(LEFT_OUT)
+        parts.append((LEFT_OUT, explanation.others))
     if gap_shows(explanation):
-        lines.append(UNEXPLAINED)
-    lines.append("base value")
+        parts.append((UNEXPLAINED, explanation.efficiency_gap))
+    lines = ["prediction", *(name for name, _ in parts), "base value"]
+    # for each row and output, in this order
+    value_columns = map(
+        _signed_texts,
+        explanation.predictions.ravel(),
+        explanation.base_values.ravel(),
+        *(part.ravel() for _, part in parts),
+    )
     alone = len(explanation) == 1
     columns = {}
-    for row, label in enumerate(explanation.index):
+    for label in explanation.index:
         for title, part in _by_output(explanation).items():
             places = [title] if alone else [str(label), title]
             name = ", ".join(filter(None, places)) or "value"
-            texts = _signed_texts(chosen(part, [row]), kept, len(lines))
+            columns[name] = next(value_columns)
             if alone and title:  # a single output has columns of errors
                 errors = ["", *_plus_minus(errors_of(part)[0, kept])]
-                texts = [
+                columns[name] = [
                     " ".join(pair).rstrip()
-                    for pair in zip_longest(texts, errors, fillvalue="")
+                    for pair in zip_longest(columns[name], errors, fillvalue="")
                 ]
-            columns[name] = texts
     if not alone:
         return pd.DataFrame(columns, index=lines)
     texts = [
@@ -127,30 +138,18 @@ def _signed_table(explanation: Record, kept: NDArray[np.intp]) -> pd.DataFrame:
     return pd.DataFrame(data | columns | padded, index=lines)
 
 
-def _signed_texts(
-    explanation: Record,
-    kept: NDArray[np.intp],
-    n_lines: int,
-) -> list[str]:
-    """Return the prediction, the values of the only row, and the base value as texts."""
-    values = explanation.values[0]
-    parts = [*values[kept]]
-    if len(kept) < len(values):
-        parts.append(values.sum() - values[kept].sum())
-    if explanation.others is not None:
-        parts.append(explanation.others[0])
-    if len(parts) + 2 < n_lines:
-        parts.append(explanation.efficiency_gap[0])
-    largest = np.abs(parts)[np.isfinite(parts)].max(initial=0.0)
+def _signed_texts(prediction: float, base_value: float, *values: float) -> list[str]:
+    """Return the prediction, values with their signs, and the base value as texts."""
+    largest = np.abs(values)[np.isfinite(values)].max(initial=0.0)
     # the decimals that give the largest number three digits; None for extremes
     decimals = None
     if 1e-4 <= largest < 1e6:
         decimals = max(0, DIGITS - 1 - int(np.floor(np.log10(largest))))
-    prediction, base_value = (
-        _fixed(end, decimals, "")
-        for end in [explanation.predictions[0], explanation.base_values[0]]
-    )
-    return [prediction, *(_fixed(part, decimals, "+") for part in parts), base_value]
+    return [
+        _fixed(prediction, decimals, ""),
+        *(_fixed(value, decimals, "+") for value in values),
+        _fixed(base_value, decimals, ""),
+    ]
 
 
 def _fixed(value: float, decimals: int | None, sign: str) -> str:

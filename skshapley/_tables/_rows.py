@@ -187,6 +187,7 @@ class RowPool(ABC):
 class ColumnPool(RowPool):
     """Tables gathered by columns."""
 
+    @cached_property
     @abstractmethod
     def _columns(self) -> Iterable[Any]:
         """Return each column of the rows and the background, in turn."""
@@ -194,7 +195,7 @@ class ColumnPool(RowPool):
     @cached_property
     def _codes(self) -> NDArray[np.int64]:
         """Return an integer for each value, and one for missing values, ``(r + b, d)``."""
-        return np.column_stack([codes_of(column) for column in self._columns()])
+        return np.column_stack([codes_of(column) for column in self._columns])
 
     def _index(self, coalitions, rows, references) -> NDArray[np.intp]:
         """Return the position among rows and background by column and mixed row, ``(d, n q)``."""
@@ -214,6 +215,7 @@ class ColumnPool(RowPool):
 
 def codes_of(column: Any) -> NDArray[np.int64]:
     """Return an integer for each value of a column, and one for missing values."""
+    column = column.to_numpy() if hasattr(column, "to_native") else column
     try:
         return pd.factorize(column, use_na_sentinel=False)[0]
     except TypeError:  # lists, arrays and dicts in cells are equal if their bytes are
@@ -269,6 +271,7 @@ class ArrayPool(ColumnPool):
         alone = np.array_equal(self.column_player, np.arange(coalitions.shape[1]))
         return coalitions if alone else coalitions.take(self.column_player, axis=1)
 
+    @cached_property
     def _columns(self) -> Iterable[Any]:
         return np.concatenate([self.X, self.background]).T
 
@@ -303,15 +306,15 @@ def _choose(present, instances, replacements, out) -> None:
 class FramePool(ColumnPool):
     """Pandas frames of any dtypes, column by column: the rows to explain, then the background."""
 
-    def __init__(self, X, background, column_player) -> None:
-        super().__init__(X, background, column_player)
-        self._names = list(background.columns)
-        self._pools = [_joined(X[name], background[name]) for name in self._names]
+    @cached_property
+    def _columns(self) -> Iterable[Any]:
+        names = self.background.columns
+        return [_joined(self.X[name], self.background[name]) for name in names]
 
     def hybrid(self, coalitions, rows, references) -> Any:
         columns = zip(
-            self._names,
-            self._pools,
+            self.background.columns,
+            self._columns,
             self._index(coalitions, rows, references),
             strict=True,
         )
@@ -319,35 +322,29 @@ class FramePool(ColumnPool):
             {name: pool.take(positions) for name, pool, positions in columns}
         )
 
-    def _columns(self) -> Iterable[Any]:
-        return self._pools
-
 
 class NarwhalsPool(ColumnPool):
     """Frames of other libraries (polars), column by column through narwhals."""
 
-    def __init__(self, X, background, column_player) -> None:
-        super().__init__(X, background, column_player)
+    @cached_property
+    def _columns(self) -> Iterable[Any]:
         pairs = zip(
-            narwhal(X).iter_columns(),
-            narwhal(background).iter_columns(),
+            narwhal(self.X).iter_columns(),
+            narwhal(self.background).iter_columns(),
             strict=True,
         )
-        self._pools = [_joined_foreign(*pair) for pair in pairs]
+        return [_joined_foreign(*pair) for pair in pairs]
 
     def hybrid(self, coalitions, rows, references) -> Any:
         columns = [
-            pool[at]
-            for pool, at in zip(
-                self._pools,
+            column[at]
+            for column, at in zip(
+                self._columns,
                 self._index(coalitions, rows, references),
                 strict=True,
             )
         ]
         return columns[0].to_frame().with_columns(*columns[1:]).to_native()
-
-    def _columns(self) -> Iterable[Any]:
-        return [pool.to_numpy() for pool in self._pools]
 
 
 class SparsePool(RowPool):

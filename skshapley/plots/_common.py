@@ -302,8 +302,9 @@ def check_drawing(display, explanation, *, output, one_row=False, **given) -> No
     needed("matplotlib", owner, "plot")
     check_values(owner, given, display._constraints)
     check_output(owner, explanation, output)
-    n = len(explanation)
     row = given.get("row")
+    # comparisons have no rows
+    n = len(explanation) if "row" in given else 1
     choices = f"choose a position from 0 to {n - 1}"
     if one_row and row is None and n != 1:
         raise ValueError(

@@ -16,7 +16,6 @@ from skshapley.plots._common import (
     CONSTRAINTS,
     check_drawing,
     check_features,
-    check_output,
     explainer_of,
     fold,
     numbers_of_outputs,
@@ -307,11 +306,7 @@ class ControlChartDisplay(ByFeature):
         ValueError, TypeError
             For an invalid feature, output, max_features or ax.
         """
-        check_values(
-            cls.__name__,
-            {"max_features": max_features, "ax": ax},
-            cls._constraints,
-        )
+        check_drawing(cls, drift, output=output, max_features=max_features, ax=ax)
         table = drift.to_frame()
         if features is not None:
             features = [features] if isinstance(features, str) else list(features)
@@ -321,7 +316,6 @@ class ControlChartDisplay(ByFeature):
                 features,
                 pd.unique(table["feature"]).tolist(),
             )
-        check_output(cls.__name__, drift, output)
         label = (
             "mean attribution" if drift.kind == "attribution" else "mean |attribution|"
         )

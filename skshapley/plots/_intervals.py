@@ -13,7 +13,7 @@ from skshapley.plots import _style as style
 from skshapley.plots._common import (
     CONSTRAINTS,
     HALF_WIDTH,
-    check_output,
+    check_drawing,
     response_name,
 )
 from skshapley.plots._display import ByRow, Display, SmallMultiples, by_output
@@ -311,12 +311,14 @@ class DumbbellDisplay(ByRow):
         ValueError, TypeError
             For an invalid kind, output, max_features or ax.
         """
-        check_values(
-            cls.__name__,
-            {"kind": kind, "max_features": max_features, "ax": ax},
-            cls._constraints,
+        check_drawing(
+            cls,
+            comparison,
+            output=output,
+            kind=kind,
+            max_features=max_features,
+            ax=ax,
         )
-        check_output(cls.__name__, comparison, output)
         whole = comparison.to_frame(kind, confidence=LEVEL)
         label = "mean attribution" if kind == "attribution" else "mean |attribution|"
         label += ", with 95 % interval of the difference"
@@ -456,12 +458,13 @@ class RefitComparisonDisplay(ByRow):
         ValueError, TypeError
             For an invalid output, max_features or ax.
         """
-        check_values(
-            cls.__name__,
-            {"max_features": max_features, "ax": ax},
-            cls._constraints,
+        check_drawing(
+            cls,
+            comparison,
+            output=output,
+            max_features=max_features,
+            ax=ax,
         )
-        check_output(cls.__name__, comparison, output)
         whole = comparison.to_frame(confidence=LEVEL)
 
         def make(name) -> Any:
