@@ -42,17 +42,6 @@ class Dimensions:
     k: int
     lengths: dict[str, int]
 
-    @classmethod
-    def of(cls, explanation: Record) -> "Dimensions":
-        """Return the sizes of an explanation."""
-        outputs = explanation.output_names
-        refits = explanation.refit_values
-        return cls(
-            players=list(explanation.feature_names),
-            k=1 if outputs is None else len(outputs),
-            lengths={} if refits is None else {"refit": refits.shape[2]},
-        )
-
 
 AXES = "rplk"  # rows, players, the numbers of an element, outputs
 

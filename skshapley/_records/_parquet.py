@@ -36,7 +36,6 @@ from skshapley._records._format import (
     PAIRS,
     ArrowTable,
     Column,
-    Dimensions,
     FutureFormatError,
     Header,
     check_errors,
@@ -88,14 +87,13 @@ def arrow_table(
     """
     pa = needed("pyarrow", "a Parquet file of an explanation", "parquet")
     outputs = explanation.output_names
-    size = Dimensions.of(explanation)
-    r, k = len(explanation), size.k
+    r = len(explanation)
     pairs = explanation.interactions
+    refits = explanation.refit_values
     declared = ERRORS if pairs is None else (*ERRORS, PAIRS[1])
     errors = {column.name: column.numbers(explanation) for column in declared}
     for name, array in errors.items():
         check_errors(name, array, may_lack=True)
-    row, output = np.divmod(np.arange(r * k), k)
     levels = index_to_arrow(explanation.index, unknown) if keyed else None
     tokens = tokens_of(explanation)
     data, notes = (
@@ -116,8 +114,10 @@ def arrow_table(
         lacking=[name for name in LACKING if getattr(explanation, name) is None],
         interactions=None if pairs is None else pairs.index,
         unknown=[name for name, array in errors.items() if np.isnan(array).any()],
-        added=size.lengths,
+        added={} if refits is None else {"refit": refits.shape[2]},
     )
+    size = header.size
+    row, output = np.divmod(np.arange(r * size.k), size.k)
 
     def numbers(declared: Iterable[Column]) -> Iterator[tuple[str, Any]]:
         for column in header.present(declared):

@@ -91,12 +91,10 @@ class Paths:
         self.share = np.full(trees.n_nodes, 0.5)
         np.divide(trees.cover, total, out=self.share, where=total > 0)
         self.leaves = np.concatenate(leaves)
-        last = 0
-        self.leaf_players = np.full((len(self.leaves), leaf_players[-1].shape[1]), -1)
-        for part in leaf_players:
-            first = last
-            last = last + len(part)
-            self.leaf_players[first:last, : part.shape[1]] = part
+        self.leaf_players = np.full((len(self.leaves), path_players.shape[1]), -1)
+        ends = np.cumsum([len(part) for part in leaf_players])
+        for part, end in zip(leaf_players, ends.tolist(), strict=True):
+            self.leaf_players[end - len(part) : end, : part.shape[1]] = part
 
 
 def traced_runs(

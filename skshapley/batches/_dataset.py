@@ -144,12 +144,14 @@ class ExplanationDataset:
             return inferred_importance(lambda: self, sample, confidence, simultaneous)
         # Covariances of all pairs of tokens would need memory for the square of their
         # number.
-        parts = []
-        for batch in self:
-            axes = (0,) if batch.values.ndim == 2 else (0, 2)
-            sizes = np.abs(batch.values).sum(axis=axes)
-            parts.append(pd.Series(sizes, batch.feature_names))
-        totals = pd.concat(parts).groupby(level=0, sort=False).sum()
+        sizes = [
+            pd.Series(
+                np.abs(batch.values).sum(axis=(0, 2)[: batch.values.ndim - 1]),
+                batch.feature_names,
+            )
+            for batch in self
+        ]
+        totals = pd.concat(sizes).groupby(level=0, sort=False).sum()
         strongest = totals.rank(method="first", ascending=False) <= MOST_TOKENS
         names = totals.index[strongest].tolist()
 

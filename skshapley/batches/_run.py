@@ -234,12 +234,11 @@ def opened(
         text_column = column_of(container)
         request = Wanted(columns, keys, None, documents=True, text_column=text_column)
         source = framed(source, text_column)
-    elif columns is None and background is not None and is_frame(background):
-        request = Wanted(column_names(background), keys, background)
     else:
-        feature_names = getattr(explainer, "feature_names_in_", None)
-        if columns is None and feature_names is not None:
-            columns = list(feature_names)
+        names = getattr(explainer, "feature_names_in_", None)
+        names = column_names(background) if is_frame(background) else names
+        if columns is None and names is not None:
+            columns = list(names)
         request = Wanted(columns, keys, background)
     source = open_source(source)
     source.check(request)
@@ -344,11 +343,6 @@ class Attempts:
             # Batches have their own progress; a bar for each of them would hide it.
             self.explainer.verbose = 0
 
-    def explain(self, batch: Batch) -> Explanation:
-        """Return the explanation of a batch, with the keys as its index."""
-        explanation = self.explainer.explain(batch.X)
-        return replace(explanation, data=explanation.data.set_axis(batch.index, axis=0))
-
     def attempt(self, batch: Batch) -> Attempt:
         """Explain a batch, or the good rows of it.
 
@@ -372,7 +366,9 @@ class Attempts:
     ) -> tuple[list[tuple[Batch, Explanation]], list[dict]]:
         """Return pairs of good pieces and their explanations, and the failures."""
         try:
-            return [(batch, self.explain(batch))], []
+            explanation = self.explainer.explain(batch.X)
+            data = explanation.data.set_axis(batch.index, axis=0)
+            return [(batch, replace(explanation, data=data))], []
         except MemoryError:
             raise  # independent of the rows
         except Exception as error:

@@ -277,15 +277,16 @@ class Logistic(LinearCurve):
 
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return the interactions of every pair of players, ``(r, p, p, k)``."""
-        p = self.n_players_
-        pairs = np.zeros((n_rows(X), p, p))
-        for row, steps in enumerate(self._steps(X)):
-            pairs[row] = np.tensordot(
+        pairs = [
+            np.tensordot(
                 self.weights_,
                 logistic_pairs(self.scores_[:, 0], steps - self.steps_, index),
                 1,
             )
-        return pairs[..., None] * self.outputs[0]
+            for steps in self._steps(X)
+        ]
+        p = self.n_players_
+        return np.reshape(pairs, (-1, p, p, 1)) * self.outputs[0]
 
     @property
     def cost_(self) -> float:  # type: ignore[override]

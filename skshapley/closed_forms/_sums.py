@@ -147,11 +147,14 @@ class Sum(ClosedForm):
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "Sum":
         """Return linear combinations of the outputs, part by part."""
-        parts = []
-        for part in self.parts:
-            parts.append(replace(part, form=part.form.combined(matrix, constant)))
-            constant = 0.0  # in the first part only
-        return Sum(parts)
+        # in the first part only
+        constants = [constant, *[0.0] * (len(self.parts) - 1)]
+        return Sum(
+            [
+                replace(part, form=part.form.combined(matrix, shift))
+                for part, shift in zip(self.parts, constants, strict=True)
+            ]
+        )
 
     def set_index(self, index: Index, levels: NDArray[np.intp] | None = None) -> None:
         """Set the index and the nested groups of all parts."""

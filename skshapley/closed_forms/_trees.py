@@ -345,12 +345,12 @@ class LinearLeaves(ClosedForm):
     def references(self, X: Any, rows: Any) -> NDArray[np.float64]:
         """Return the attributions against single background rows, ``(r, q, p, k)``."""
         rows = np.asarray(rows)
-        against = self._matrix(take_rows(self.background_, rows))
-
-        def away(slope: _Slope) -> Any:
-            return (against[:, slope.column] - slope.lowest)[:, None, None]
-
-        return self._sum(X, lambda form, table: form.references(table, rows), away)
+        against = self._matrix(take_rows(self.background_, rows))[..., None, None]
+        return self._sum(
+            X,
+            lambda form, table: form.references(table, rows),
+            lambda slope: against[:, slope.column] - slope.lowest,
+        )
 
     def _sum(
         self,

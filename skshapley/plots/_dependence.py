@@ -167,9 +167,8 @@ class DependenceDisplay(ByFeature, Display):
                 strongest = explanation.output(
                     explanation.output_names[strengths(explanation).argmax()],
                 )
-            tables = []
-            ticks = {}
-            legends = {}
+            drawn = chosen.interactions if kind == "interaction" else chosen
+            points = []
             if kind == "interaction":
                 panels = interacting(strongest, features, partner)
             else:
@@ -185,21 +184,28 @@ class DependenceDisplay(ByFeature, Display):
                     )
                 panels = list(zip(selection, partners, strict=True))
             for feature, partner_name in panels:
-                column = names.index(feature)
-                numbers = chosen.values[:, column], errors_of(chosen)[:, column]
+                players = [names.index(feature)]
                 if kind == "interaction":
-                    pairs = chosen.interactions
-                    cells = slice(None), column, names.index(partner_name)
-                    numbers = pairs.values[cells], errors_of(pairs)[cells]
-                table, ticks[feature], legends[feature] = _points(
-                    chosen,
-                    column,
-                    partner_name,
-                    *numbers,
+                    players.append(names.index(partner_name))
+                cells = (slice(None), *players)
+                points.append(
+                    _points(
+                        chosen,
+                        players[0],
+                        partner_name,
+                        drawn.values[cells],
+                        errors_of(drawn)[cells],
+                    )
                 )
-                tables.append(table)
-            table = pd.concat(tables, ignore_index=True)
-            return cls(table, ticks, legends, response_name(chosen), kind)
+            tables, ticks, legends = zip(*points, strict=True)
+            drawn_features = [feature for feature, _ in panels]
+            return cls(
+                pd.concat(tables, ignore_index=True),
+                dict(zip(drawn_features, ticks, strict=True)),
+                dict(zip(drawn_features, legends, strict=True)),
+                response_name(chosen),
+                kind,
+            )
 
         return cls._of_outputs(
             explanation,
