@@ -274,10 +274,12 @@ class Labels(Portable):
         if plan is not None:  # background errors of exact values are never known
             background_errors = self.shaped(outcome.background_errors)
             settings = settings.sampled(outcome, plan, self.random_state)
-        outputs = None
         interactions = None
-        if self.output_names is not None:
-            outputs = np.array(self.output_names, dtype=object)
+        outputs = (
+            None
+            if self.output_names is None
+            else np.array(self.output_names, dtype=object)
+        )
         names = self.background.players.names
         data = self._data(X)
         if len(values) < len(data):

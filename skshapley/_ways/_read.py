@@ -117,13 +117,14 @@ def read(
 
 def _check_indices(form: ClosedForm, index: Index, pairs: Index | None) -> None:
     """Raise UnreadableModelError for an index that a form does not have."""
-    what = f"{form.label} have no exact values for the index"
-    if form.indices is not None and index.name not in form.indices:
-        raise UnreadableModelError(f'{what} "{index.name}"')
-    if pairs is None or form.pair_indices is None:
-        return
-    if pairs.name not in form.pair_indices:
-        raise UnreadableModelError(f'{what} of pairs "{pairs.name}"')
+    for requested, names, what in (
+        (index, form.indices, "index"),
+        (pairs, form.pair_indices, "index of pairs"),
+    ):
+        if requested and names is not None and requested.name not in names:
+            raise UnreadableModelError(
+                f'{form.label} have no exact values for the {what} "{requested.name}"'
+            )
 
 
 def _fitted_cost(

@@ -41,13 +41,12 @@ def read_forest(model) -> TreeEnsemble:
             "returns a list of probabilities",
             "fit one classifier per target",
         )
-    trees = []
-    for estimator in estimators:
-        value = estimator.tree_.value
-        # `tree_.value` has the axes node, target, class; classifiers have one target
-        # here.
-        value = value[:, 0, :] if classify else value[:, :, 0]
-        trees.append(read_tree(estimator.tree_, value / len(estimators)))
+    # `tree_.value` has the axes node, target, class; classifiers have one target here.
+    outputs = np.s_[:, 0, :] if classify else np.s_[:, :, 0]
+    trees = [
+        read_tree(member.tree_, member.tree_.value[outputs] / len(estimators))
+        for member in estimators
+    ]
     n_outputs = trees[0]["value"].shape[1]
     method = "predict_proba" if classify else "predict"
     return of_estimator(

@@ -190,17 +190,16 @@ def _read_tree(tree, output, weight) -> dict[str, Any]:
             "choose multi_strategy='one_output_per_tree', or explain it by sampling",
         )
     condition = tree["split_conditions"]
-    categories = {}
-    for node, start, size in zip(
+    splits = zip(
         tree["categories_nodes"],
         tree["categories_segments"],
         tree["categories_sizes"],
         strict=True,
-    ):
-        categories[int(node)] = (
-            tree["categories"][start : start + size].tolist(),
-            False,
-        )
+    )
+    categories = {
+        int(node): (tree["categories"][start : start + size].tolist(), False)
+        for node, start, size in splits
+    }
     return {
         "left": tree["left_children"],
         "right": tree["right_children"],

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from skshapley._ways._read import checked_rows
 from skshapley.rewards import Game
 from skshapley.rewards._game import empty_values
 from skshapley.testing._checks import assert_equal, checks_named, run_checks
@@ -55,7 +56,7 @@ def check_game_attributes(game: Game, rtol: float = RTOL) -> None:
 
 def check_game_shapes(game: Game, rtol: float = RTOL) -> None:
     """Values, ends and flags have their shapes and types, and are finite, for rows in any order."""
-    rows = _spread(game.n_rows)
+    rows = checked_rows(game.n_rows, N_ROWS)
     again = np.array([-1, 0, 0])  # the last row, and the first one twice
     for selection in (rows, rows[again]):
         for references in (None, _references(game, len(selection))):
@@ -74,7 +75,7 @@ def check_game_purity(game: Game, rtol: float = RTOL) -> None:
     # A game may keep results of earlier calls. A repeated call must then return the
     # same bits. A copy that was first asked for other coalitions may round differently.
     fresh = deepcopy(game)
-    rows = _spread(game.n_rows)
+    rows = checked_rows(game.n_rows, N_ROWS)
     inputs = _coalitions(game, len(rows)), rows, _references(game, len(rows))
     before = deepcopy(inputs)
     different = _coalitions(game, len(rows), seed=1)
@@ -103,7 +104,7 @@ def check_game_purity(game: Game, rtol: float = RTOL) -> None:
 
 def check_game_pickling(game: Game, rtol: float = RTOL) -> None:
     """A pickled game has the same values, also if `shared` is sent separately."""
-    rows = _spread(game.n_rows)
+    rows = checked_rows(game.n_rows, N_ROWS)
     coalitions = _coalitions(game, len(rows))
     expected = values_of(game, coalitions, rows)
     assert_close(
@@ -180,7 +181,7 @@ def check_game_take(game: Game, rtol: float = RTOL) -> None:
 
 def check_game_references(game: Game, rtol: float = RTOL) -> None:
     """Values against all references are weighted means of single ones; against q, plain means."""
-    rows = _spread(game.n_rows)
+    rows = checked_rows(game.n_rows, N_ROWS)
     coalitions = _coalitions(game, len(rows))
     references = _references(game, len(rows))
     singles = _against_each(game, coalitions, rows)
@@ -203,7 +204,7 @@ def check_game_references(game: Game, rtol: float = RTOL) -> None:
 
 def check_game_ends(game: Game, rtol: float = RTOL) -> None:
     """`empty` and `full` are the values of the empty and the full coalition."""
-    rows = _spread(game.n_rows)
+    rows = checked_rows(game.n_rows, N_ROWS)
     nobody = np.zeros((len(rows), 1, game.n_players), dtype=bool)
     empty = game.empty(rows)
     full = np.repeat(game.full(rows)[:, None], game.n_references, axis=1)
@@ -233,7 +234,7 @@ def check_game_ends(game: Game, rtol: float = RTOL) -> None:
 
 def check_game_active(game: Game, rtol: float = RTOL) -> None:
     """Players that are not `active` change no value, against all references or single ones."""
-    rows = _spread(game.n_rows, SEARCHED_ROWS)
+    rows = checked_rows(game.n_rows, SEARCHED_ROWS)
     active = game.active(rows)
     partial_rows = np.flatnonzero(~active.all(axis=1))[:N_ROWS]
     for values in (values_of, _against_each):
@@ -249,14 +250,14 @@ def check_game_active(game: Game, rtol: float = RTOL) -> None:
 
 def check_game_differing(game: Game, rtol: float = RTOL) -> None:
     """Players that are not `differing` from a reference change no value against it."""
-    rows = _spread(game.n_rows, SEARCHED_ROWS)
+    rows = checked_rows(game.n_rows, SEARCHED_ROWS)
     differing = _differing(game, rows)
     if differing is None:
         return
     line, reference = np.nonzero(~differing.all(axis=2))
     # At most twelve pairs, since the search covers up to a hundred rows and all
     # background rows.
-    sample = _spread(len(line), 4 * N_ROWS)
+    sample = checked_rows(len(line), 4 * N_ROWS)
     line = line[sample]
     reference = reference[sample]
     _assert_idle(
@@ -274,7 +275,7 @@ def check_game_differing(game: Game, rtol: float = RTOL) -> None:
 
 def check_game_batch(game: Game, rtol: float = RTOL) -> None:
     """A value does not depend on the other coalitions, rows and references of the call."""
-    rows = _spread(game.n_rows)
+    rows = checked_rows(game.n_rows, N_ROWS)
     coalitions = _coalitions(game, len(rows))
     order = np.random.default_rng(2).permutation(coalitions[..., 0].size)
     n = len(order)
@@ -295,11 +296,6 @@ def check_game_batch(game: Game, rtol: float = RTOL) -> None:
                 for start in range(0, n, together)
             ]
             assert_close(np.concatenate(batches), expected, rtol, f"{how}, values")
-
-
-def _spread(n: int, most: int = N_ROWS) -> np.ndarray:
-    """Return at most the given number of n positions, including the first and the last."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
 
 
 def _coalitions(game: Game, r: int, seed: int = 0) -> np.ndarray:
