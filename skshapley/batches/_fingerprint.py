@@ -31,11 +31,13 @@ def digest_of(*parts) -> str:
     """Return a 128-bit hash of arrays, texts and numbers, equal in every process."""
     state = blake2b(digest_size=16)
     for part in parts:
-        if isinstance(part, np.ndarray):
+        if not isinstance(part, np.ndarray):
+            state.update(repr(part).encode("utf-8", "backslashreplace"))
+        elif part.dtype.kind == "O":  # its bytes are addresses
+            state.update(repr(part.tolist()).encode("utf-8", "backslashreplace"))
+        else:
             state.update(f"{part.dtype.str}{part.shape}".encode())
             state.update(np.ascontiguousarray(part).tobytes())
-        else:
-            state.update(repr(part).encode("utf-8", "backslashreplace"))
         state.update(b"|")
     return state.hexdigest()
 

@@ -1,5 +1,6 @@
 """A run can only be resumed with the same model, background and data."""
 
+import pickle
 from functools import partial
 
 import numpy as np
@@ -248,6 +249,16 @@ def weighted(kind, background, weights):
         model, sampler="antithetic", max_rows=18 * 6 + 1, random_state=7
     )
     return explainer.fit(background, sample_weight=weights)
+
+
+def test_trees_of_named_columns_resume_in_another_process(table, background, tmp_path):
+    """A pickled copy has other objects for the names, unless they have one letter."""
+    names = {name: f"column {name}" for name in NAMES}
+    X = background.rename(columns=names)
+    forest = RandomForestRegressor(3, random_state=0).fit(X, X["column a"])
+    explainer = ShapleyExplainer(forest, random_state=0).fit(X)
+    for same in (explainer, pickle.loads(pickle.dumps(explainer))):
+        explain_batches(same, table.rename(columns=names), tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["sampled", "trees"])
