@@ -1,6 +1,8 @@
 """Tables of results agree with their cells, and pages quote them."""
 
+import ast
 import re
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 
@@ -164,3 +166,12 @@ def test_pages_quote_ratios_of_games(page, cells):
     text = " ".join(page.read_text(encoding="utf-8").split())
     quoted = " and ".join(f"{means[cell]:.2f}".lstrip("0") for cell in cells)
     assert f"{quoted} times" in text
+
+
+def test_benchmarks_import_names_that_the_package_has():
+    for path in (DOC.parent / "benchmarks").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            module = getattr(node, "module", None) or ""
+            if isinstance(node, ast.ImportFrom) and module.startswith("skshapley"):
+                names = {alias.name for alias in node.names}
+                assert names <= set(dir(import_module(module))), path

@@ -183,13 +183,21 @@ class Sobol(PermutationCode):
     _constraints = {**PermutationCode._constraints, "mapping": OneOf(MAPPINGS)}
 
     def _choose(self, rng: np.random.Generator, n: int, p: int) -> np.ndarray:
-        points = (
-            ndtri(_sobol(rng, n, p - 1))
-            if self.mapping == "gaussian"
-            else _sphere(rng, n, p)
-        )
-        # The Helmert matrix is an orthonormal basis of the vectors of sum zero (Eq 9).
-        return np.argsort(points @ helmert(p), axis=1, kind="stable")
+        return sobol_permutations(rng, n, p, self.mapping)
+
+
+def sobol_permutations(
+    rng: np.random.Generator,
+    n: int,
+    p: int,
+    mapping: str,
+) -> np.ndarray:
+    """Return the permutations of a sequence scrambled by `rng`, ``(n, p)``."""
+    points = (
+        ndtri(_sobol(rng, n, p - 1)) if mapping == "gaussian" else _sphere(rng, n, p)
+    )
+    # The Helmert matrix is an orthonormal basis of the vectors of sum zero (Eq 9).
+    return np.argsort(points @ helmert(p), axis=1, kind="stable")
 
 
 def _sobol(rng: np.random.Generator, n: int, dimension: int) -> np.ndarray:
