@@ -683,10 +683,11 @@ def errors_over_units(
     # Few permutations without their reverses miss events that most players have.
     few_draws = (n_draws < FEW_DRAWS) & (together == 1)
     frequent = scale.frequent
-    unchanged = np.where(few_draws, frequent, scale.sizes)
+    sizes_of_ranges = scale.sizes
+    unchanged = np.where(few_draws, frequent, sizes_of_ranges)
     means = (weights[:, None, None] * moments.mean[:, :, 0]).sum(axis=1)
-    equal = moments.products[:, :, 0, 0].sum(axis=1) <= (AGREE * scale.sizes) ** 2
-    sizes = np.where(equal, scale.distances(means), scale.sizes)
+    equal = moments.products[:, :, 0, 0].sum(axis=1) <= (AGREE * sizes_of_ranges) ** 2
+    sizes = np.where(equal, scale.distances(means), sizes_of_ranges)
     # Positions explain no contribution of a player without any.
     sizes = np.where(scale.own > 0, unexplained * sizes, unchanged)
     sizes = np.where(sizes > 0, sizes, gap)
