@@ -15,6 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def _of_rows(plan: np.ndarray, r: int) -> np.ndarray:
+    """Return a plan for each of r rows, ``(r, ...)``; one plan may serve all of them."""
+    return np.broadcast_to(plan, (r, *plan.shape[1:]))
+
+
 @dataclass(frozen=True, eq=False)
 class Design:
     """Base of all designs.
@@ -48,16 +53,12 @@ class Design:
             Positions 0..r-1, in order.
         references : ndarray of shape (u, q), int, or None
         """
-        inner = np.broadcast_to(self._inner, (r, self._inner.shape[1]))
-
-        def of_rows(plan: np.ndarray) -> np.ndarray:
-            return np.broadcast_to(plan, (r, *plan.shape[1:]))[inner]
-
+        inner = _of_rows(self._inner, r)
         references = self.coalition_references
         return (
-            of_rows(self.coalitions),
+            _of_rows(self.coalitions, r)[inner],
             np.nonzero(inner)[0],
-            None if references is None else of_rows(references),
+            None if references is None else _of_rows(references, r)[inner],
         )
 
     def assemble(
@@ -83,7 +84,7 @@ class Design:
         values : ndarray of shape (r, m, k)
         """
         r, k = v_full.shape
-        inner = np.broadcast_to(self._inner, (r, self._inner.shape[1]))
+        inner = _of_rows(self._inner, r)
         # Ends are known and were never requested, so they are put between the evaluated
         # values.
         everything = np.empty((*inner.shape, k))
@@ -96,13 +97,8 @@ class Design:
         instance, place = np.nonzero(none)
         everything[none] = v_empty[instance]
         if self.coalition_references is not None:
-            everything[none] = empty(
-                instance,
-                np.broadcast_to(
-                    self.coalition_references,
-                    (*inner.shape, self.coalition_references.shape[2]),
-                )[instance, place],
-            ).mean(axis=1)
+            references = _of_rows(self.coalition_references, r)
+            everything[none] = empty(instance, references[instance, place]).mean(axis=1)
         return everything
 
     @cached_property
@@ -167,12 +163,9 @@ class StepwiseDesign:
     @property
     def coalition_references(self) -> NDArray[np.intp] | None:
         """The reference of each coalition, ``(r, n (p + 1), 1)``, or None."""
-        references = self.references
-        return (
-            None
-            if references is None
-            else references.repeat(self.permutations.shape[2] + 1, 1)[..., None]
-        )
+        if self.references is None:
+            return None
+        return self.references.repeat(self.permutations.shape[2] + 1, 1)[..., None]
 
     @cached_property
     def places(self) -> NDArray[np.int16]:
@@ -308,13 +301,8 @@ class StepwiseDesign:
             len(values) + r * n + np.arange(r)[:, None, None],
             at,
         )
-        return np.concatenate(
-            [
-                start[:, :, None],
-                np.concatenate([values, start.reshape(-1, k), v_full]).take(at, axis=0),
-            ],
-            axis=2,
-        ).reshape(r, -1, k)
+        later = np.concatenate([values, start.reshape(-1, k), v_full]).take(at, axis=0)
+        return np.concatenate([start[:, :, None], later], axis=2).reshape(r, -1, k)
 
 
 @dataclass(frozen=True, eq=False)

@@ -311,30 +311,19 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         held_out = take_rows(X, test)
         model = clone(self.estimator).fit(training_rows, y[train])
         reward = resolve(self.reward, REWARDS, Reward, type(self).__name__, "reward")
+        options: dict[str, Any] = {
+            "reward": reward,
+            "max_rows": self.max_rows,
+            "n_jobs": self.n_jobs,
+            "random_state": entropy,
+        }
         if reward.joint:
-            losses = (
-                GlobalImportance(
-                    model,
-                    reward=reward,
-                    max_rows=self.max_rows,
-                    n_jobs=self.n_jobs,
-                    random_state=entropy,
-                )
-                .fit(training_rows, y[train])
-                .explain(held_out, y[test])
-                .rows
-            )
+            importance = GlobalImportance(model, **options)
+            importance.fit(training_rows, y[train])
+            losses = importance.explain(held_out, y[test]).rows
             return losses, losses.values
-        explanation, link = explained_rows(
-            ShapleyExplainer(
-                model,
-                reward=reward,
-                max_rows=self.max_rows,
-                n_jobs=self.n_jobs,
-                random_state=entropy,
-            ).fit(training_rows),
-            held_out,
-        )
+        explainer = ShapleyExplainer(model, **options).fit(training_rows)
+        explanation, link = explained_rows(explainer, held_out)
         targets = y[test]
         if is_classifier(model):
             targets = targets[:, None] == model.classes_
