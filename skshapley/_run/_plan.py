@@ -480,8 +480,8 @@ def usual_sampler(request: Request, size: Size, count: int) -> Sampler:
     If the budget covers all coalitions, all of them. With one background row, or with
     interactions, the Gaussian-process estimator; for an asymmetric index of
     interactions, extended permutations, or all coalitions of up to 12 players.
-    Otherwise, antithetic permutations,
-    with one background row per pair. Budgets below a pair buy single permutations.
+    Otherwise, antithetic permutations, with one background row per pair. Budgets below
+    a pair buy single permutations.
 
     With one background row, the Gaussian-process estimator takes at most
     `MOST_IN_A_PROCESS` players. It needs two evaluations per player, and four for other

@@ -163,13 +163,11 @@ def _read_oblivious(trees, columns, scale, n_outputs) -> list[dict[str, Any]]:
     level = np.repeat(np.arange(depth + 1), 1 << np.arange(depth + 1))
     node = np.arange(len(level))
     inner = level < depth
-    feature, threshold, missing_left, category = (
-        np.array([[question[part] for question in tree] for tree in questions])[
-            :,
-            level,
-        ]
+    by_level = (
+        np.array([[question[part] for question in tree] for tree in questions])
         for part in range(4)
     )
+    feature, threshold, missing_left, category = (part[:, level] for part in by_level)
     value = np.zeros((n, len(level), n_outputs))
     # the root's answer is the highest bit of a leaf's number
     leaf_values = np.array([tree["leaf_values"] for tree in trees])

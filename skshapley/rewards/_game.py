@@ -451,14 +451,11 @@ class WeightedGame(WrappedGame):
         weights = self.shared.row_weights(self._given[repeated], flat)
         # Rows of weight 0 are never passed to the model.
         line, reference = np.nonzero(weights)
-        outputs = self._game.against(flat[line], repeated[line], reference[:, None])[
-            :,
-            0,
-        ]
+        outputs = self._game.against(flat[line], repeated[line], reference[:, None])
         # Every coalition keeps at least its nearest row, so no sum is empty.
         starts = np.flatnonzero(np.diff(line, prepend=-1))
         return np.add.reduceat(
-            weights[line, reference][:, None] * outputs,
+            weights[line, reference][:, None] * outputs[:, 0],
             starts,
             axis=0,
         ).reshape(r, m, -1)

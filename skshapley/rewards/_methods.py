@@ -204,11 +204,9 @@ def log_odds(estimator, X) -> np.ndarray | list[np.ndarray]:
     if score is not None:
         return score(X)
     probabilities = estimator.predict_proba(X)
-    return (
-        [clipped_logit(part) for part in probabilities]
-        if isinstance(probabilities, list)
-        else clipped_logit(probabilities)
-    )
+    if isinstance(probabilities, list):
+        return [clipped_logit(part) for part in probabilities]
+    return clipped_logit(probabilities)
 
 
 def is_xgboost_booster(model) -> bool:

@@ -112,12 +112,10 @@ def _levels(column) -> pd.Index | None:
         or pd.api.types.infer_dtype(column, skipna=True) in NUMBERS
     ):
         return None
-    return (
-        column.cat.categories
-        if isinstance(column.dtype, pd.CategoricalDtype)
-        else pd.Index(column.dropna().unique()).sort_values(
-            key=lambda level: level.astype(str)
-        )
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.categories
+    return pd.Index(column.dropna().unique()).sort_values(
+        key=lambda level: level.astype(str)
     )
 
 

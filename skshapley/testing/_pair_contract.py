@@ -498,8 +498,5 @@ def _errors(
         solver=solver,
         max_evals=max_evals,
     )
-    return outcome.values[:, :, 0] - game.shapley_values, outcome.standard_errors[
-        :,
-        :,
-        0,
-    ]
+    deviations = outcome.values[:, :, 0] - game.shapley_values
+    return deviations, outcome.standard_errors[:, :, 0]
