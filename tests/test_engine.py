@@ -6,8 +6,9 @@ import sklearn
 from joblib import parallel_config
 
 from skshapley import ShapleyExplainer, shapley_values
-from skshapley._run._engine import Interrupted, run
+from skshapley._run._engine import run
 from skshapley._run._plan import Request, Size
+from skshapley.exceptions import PartialExplanationError
 from skshapley.samplers import SAMPLERS, Antithetic, MonteCarlo, SamplerTraits
 from skshapley.solvers import SOLVERS
 from skshapley.stopping import StandardError
@@ -233,7 +234,6 @@ def plan(game, sampler="antithetic", max_evals=40, stopping=None):
         solver="auto",
         max_evals=max_evals,
         stopping=stopping,
-        random_state=0,
     )
     return request.plan(Size.of(game))
 
@@ -251,10 +251,10 @@ def one_by_one():
 
 def test_blocks_of_rows_change_nothing():
     game, finished = recorded(n_rows=5), []
-    expected = run(game, plan(game), progress=finished.append)
+    expected = run(game, plan(game), 0, progress=finished.append)
     assert finished == [5]
     with one_by_one():
-        outcome = run(game, plan(game), progress=finished.append)
+        outcome = run(game, plan(game), 0, progress=finished.append)
     assert finished == [5, 1, 2, 3, 4, 5]
     for name, value in arrays(expected).items():
         np.testing.assert_array_equal(getattr(outcome, name), value, err_msg=name)
@@ -286,11 +286,11 @@ def failing_game(error, bad_row):
 )
 def test_finished_rows_are_kept(error):
     well, ill = failing_game(error, bad_row=4)
-    with one_by_one(), pytest.raises(Interrupted) as caught:
-        run(ill, plan(ill))
+    with one_by_one(), pytest.raises(PartialExplanationError) as caught:
+        run(ill, plan(ill), 0)
     assert caught.value.__cause__ is error
-    expected = run(well, plan(well))
-    for name, value in arrays(caught.value.outcome).items():
+    expected = run(well, plan(well), 0)
+    for name, value in arrays(caught.value.explanation).items():
         np.testing.assert_array_equal(value, getattr(expected, name)[:4], err_msg=name)
 
 
@@ -300,7 +300,7 @@ def test_finished_rows_are_kept(error):
 def test_an_error_in_the_first_block_is_raised_unchanged(error):
     _, ill = failing_game(error, bad_row=0)
     with one_by_one(), pytest.raises(type(error)):
-        run(ill, plan(ill))
+        run(ill, plan(ill), 0)
 
 
 # --- players that cannot matter -------------------------------------------------------

@@ -184,7 +184,7 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
         levels = self.players_.levels
         if levels is not None:
             rule = partial(nested_sampler, levels=levels)
-        request = Request.of(owner, **parameters, random_state=self._entropy, rule=rule)
+        request = Request.of(owner, **parameters, rule=rule)
         if levels is not None and not request.automatic:
             raise ValueError(
                 f"{owner} got nested groups, which choose the permutations, and "

@@ -260,7 +260,14 @@ class ShapleyExplainer(Attributor):
             reward=label(reward_),
             masked=reward_.masked_columns_,
         )
-        self._way = choose(labels, reward_, request, draft, self.n_jobs)
+        self._way = choose(
+            labels,
+            reward_,
+            request,
+            draft,
+            self._entropy,
+            self.n_jobs,
+        )
         return self
 
     def _fit_documents(self, X: Any, response: Response, sample_weight: Any) -> None:
@@ -304,7 +311,7 @@ class ShapleyExplainer(Attributor):
         self._way = Documents(
             labels,
             reward,
-            request.entropy,
+            self._entropy,
             container=reward.container_,
             request=request,
         )

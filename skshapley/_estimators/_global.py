@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from skshapley._estimators._attributor import TableEstimator
 from skshapley._records._outcome import Outcome, label
 from skshapley._records._result import GlobalExplanation
-from skshapley._run._plan import Plan, Size, is_auto, sampler_by_steps
+from skshapley._run._plan import Size, is_auto, sampler_by_steps
 from skshapley._tables import checked_weights, n_rows
 from skshapley._tools import Stream, corrected, generator
 from skshapley._ways._coalitions import joint_request, joint_run, recorded_run
@@ -203,7 +203,7 @@ class GlobalImportance(TableEstimator):
         cost = REFERENCES_A_ROW if self._samples else self.reward_.rows_per_value_
         self._size = Size(p, rows_per_value=cost)
         if self._samples:
-            self.reward_.sort_background(generator(self._plan.entropy, Stream.ORDER))
+            self.reward_.sort_background(generator(self._entropy, Stream.ORDER))
         self._named = self._labels(
             None,
             response_method=label(response.method),
@@ -258,21 +258,25 @@ class GlobalImportance(TableEstimator):
             request = joint_request(self._request, self._size, self.reward_)
         plan = request.plan(self._size)
         game = self.reward_.game(X)
-        game = LossGame(game, self.loss_, targets, self._references(game, plan))
+        game = LossGame(game, self.loss_, targets, self._references(game))
 
         def record(outcome: Outcome) -> GlobalExplanation:
             finished = weights[: len(outcome.values)]
             return GlobalExplanation(
-                self._named.explanation(outcome, X, plan),
+                self._named.explanation(outcome, X, plan, self._entropy),
                 finished / finished.sum(),
                 joint,
             )
 
         settings = self._named.settings
-        workers = {"n_jobs": self.n_jobs, "verbose": self.verbose}
+        options = {
+            "entropy": self._entropy,
+            "n_jobs": self.n_jobs,
+            "verbose": self.verbose,
+        }
         if joint:
-            return record(joint_run(game, plan, settings, **workers))
-        return recorded_run(game, plan, settings, record, **workers)
+            return record(joint_run(game, plan, settings=settings, **options))
+        return recorded_run(game, plan, settings, record, **options)
 
     def _max_rows(self, n_rows: int) -> int | str:
         """Return the model rows per row. They are few, because rows vary more than estimates."""
@@ -285,14 +289,14 @@ class GlobalImportance(TableEstimator):
             evals = max(evals, sampler.price(p, 1).least_evals + 2)
         return self._size.rows(evals)
 
-    def _references(self, game: Game, plan: Plan) -> np.ndarray | None:
+    def _references(self, game: Game) -> np.ndarray | None:
         """Return the background rows of each row to explain, or None for all of them."""
         if not self._samples or game.row_order is None:
             return None
         # By the content of a row: its background rows do not depend on the other rows
         # or their order.
         rngs = (
-            generator(plan.entropy, Stream.REFERENCES, int(key))
+            generator(self._entropy, Stream.REFERENCES, int(key))
             for key in game.keys(np.arange(game.n_rows))
         )
         return np.stack(

@@ -8,7 +8,7 @@ import numpy as np
 from skshapley._records._result import ShapleyResult
 from skshapley._run._engine import run
 from skshapley._run._plan import Request, Size
-from skshapley._tools import Count, corrected
+from skshapley._tools import Count, corrected, entropy_from
 from skshapley.indices import Index
 from skshapley.rewards import FunctionGame
 from skshapley.samplers import Sampler
@@ -110,12 +110,12 @@ def shapley_values(
         solver=solver,
         max_evals=max_evals,
         stopping=stopping,
-        random_state=random_state,
         interactions=interactions,
         index=index,
     ).plan(Size(int(n_players)))
+    entropy = entropy_from(random_state, "shapley_values")
     game = FunctionGame(reward, int(n_players))
-    outcome = run(game, plan, n_jobs=n_jobs)
+    outcome = run(game, plan, entropy, n_jobs=n_jobs)
     return ShapleyResult.from_outcome(
         outcome,
         game.one_output,

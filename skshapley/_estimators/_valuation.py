@@ -24,6 +24,7 @@ from skshapley._tools import (
     Number,
     check_parameters,
     corrected,
+    entropy_from,
     progress,
 )
 from skshapley.indices import Index, player_index
@@ -224,10 +225,10 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
                 solver=self.solver,
                 max_evals=self.max_evals,
                 stopping=self.stopping,
-                random_state=self.random_state,
                 index=self.index,
             )
             plan = request.plan(Size(len(self.players_)))
+            entropy = entropy_from(self.random_state, type(self).__name__)
             game = DataGame(
                 self.estimator,
                 X,
@@ -244,7 +245,13 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
                 "evaluating",
                 unit="coalitions",
             ) as report:
-                outcome = run(game, plan, n_jobs=self.n_jobs, evaluations=report)
+                outcome = run(
+                    game,
+                    plan,
+                    entropy,
+                    n_jobs=self.n_jobs,
+                    evaluations=report,
+                )
             self.n_unfitted_ = game.count_unfitted()
             result = ShapleyResult.from_outcome(outcome, one_output=True)
         self.values_ = result.values

@@ -146,13 +146,20 @@ class Settings(Hinting):
     source: str | None = None
     refits: str | None = None
 
-    def sampled(self, outcome: Any, plan: Any, random_state: Any) -> Self:
+    def sampled(
+        self,
+        outcome: Any,
+        plan: Any,
+        entropy: int,
+        random_state: Any,
+    ) -> Self:
         """Return these settings with the methods of a run.
 
         Parameters
         ----------
         outcome : Outcome
         plan : Plan
+        entropy : int
         random_state : object
             The passed parameter.
         """
@@ -167,7 +174,7 @@ class Settings(Hinting):
             sampler=samplers,
             solver=solvers,
             max_rows=plan.max_rows,
-            entropy=plan.entropy,
+            entropy=entropy,
             random_state=label(random_state),
         )
 

@@ -224,7 +224,7 @@ class Cohort:
         self.groups: Sample | None = None
         # Random numbers depend on the content of a row, so a row has the same values in
         # any block.
-        rngs = row_generators(plan.entropy, game.keys(block.rows[members]))
+        rngs = row_generators(block.entropy, game.keys(block.rows[members]))
         if b > 1 and self.row_order is None:
             self.row_order = self._plain_order(weights)
         # A sampler needs the used share of the background for its finite-population
@@ -258,7 +258,7 @@ class Cohort:
         """Return a random order of background rows, equal in all blocks."""
         return RowOrder.plain(
             weights,
-            generator(self.block.plan.entropy, Stream.PLAIN_ORDER),
+            generator(self.block.entropy, Stream.PLAIN_ORDER),
         )
 
     def ask(self) -> Requests:

@@ -7,6 +7,7 @@ are evaluated together.
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from skshapley._run._evaluate import Evaluator, Ledger, Requests
 from skshapley._run._plan import Plan, Size, design_bytes
 from skshapley._run._schedule import ASK_BYTES
 from skshapley._tools import working_bytes
+from skshapley.exceptions import PartialExplanationError
 from skshapley.rewards import Game
 from skshapley.rewards._game import Known, empty_values
 from skshapley.solvers._base import entries
@@ -29,23 +31,17 @@ BLOCK_INSTANCES = 1024
 BLOCK_SHARE = 1 / 2  # share of the working memory for a block of rows
 
 
-class Interrupted(Exception):  # noqa: N818 - internal to the package
-    """Exception that carries the outcome of the finished rows."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__(outcome)
-        self.outcome = outcome
-
-
 def run(
     game: Game,
     plan: Plan,
+    entropy: int,
     *,
     n_jobs: int | None = None,
     progress: Callable[[int], object] | None = None,
     evaluations: Callable[[int], object] | None = None,
     margins: np.ndarray | None = None,
     fill: Callable[["Block", Outcome, Evaluator], None] | None = None,
+    record: Callable[[Outcome], Any] = lambda outcome: outcome,
 ) -> Outcome:
     """Execute a plan for every row of a game.
 
@@ -53,6 +49,9 @@ def run(
     ----------
     game : Game
     plan : Plan
+    entropy : int
+        Source of all random streams: by key for a row (`Game.keys`), by name for other
+        streams.
     n_jobs : int or None
     progress : callable or None
         Called with the number of finished rows.
@@ -64,6 +63,8 @@ def run(
         class: a control variate. NaN for rows without.
     fill : callable, default=Block.fill
         Writes the values of a block to the outcome.
+    record : callable
+        Makes the explanation of the finished rows, if the run stops early.
 
     Returns
     -------
@@ -71,7 +72,7 @@ def run(
 
     Raises
     ------
-    Interrupted
+    PartialExplanationError
         If an error or a KeyboardInterrupt (its cause) comes after the first block.
     """
     whole = game
@@ -91,7 +92,7 @@ def run(
             try:
                 part = None if remainder is None else remainder.known(rows)
                 (fill or Block.fill)(
-                    Block(game, plan, rows, part, margins),
+                    Block(game, plan, entropy, rows, part, margins),
                     outcome,
                     evaluator,
                 )
@@ -101,8 +102,13 @@ def run(
                 # Nothing is finished yet, so there is no outcome to carry.
                 if rows[0] == 0:
                     raise
-                # Hours of finished rows are worth keeping: the caller can return them.
-                raise Interrupted(outcome.head(rows[0])) from error
+                # Hours of finished rows are worth keeping.
+                raise PartialExplanationError(
+                    f"Explaining stopped by {type(error).__name__} after {rows[0]} of "
+                    f"{game.n_rows} rows; the finished ones are in this error's "
+                    ".explanation.",
+                    record(outcome.head(rows[0])),
+                ) from error
             if progress is not None:
                 progress(int(rows[-1]) + 1)
     return outcome
@@ -148,6 +154,7 @@ class Block:
     ----------
     game : Game
     plan : Plan
+    entropy : int
     rows : ndarray of shape (r,), int
         The rows to explain, contiguous.
     known : Known or None
@@ -167,12 +174,14 @@ class Block:
         self,
         game: Game,
         plan: Plan,
+        entropy: int,
         rows: np.ndarray,
         known: Known | None,
         margins: np.ndarray | None = None,
     ) -> None:
         self.game = game
         self.plan = plan
+        self.entropy = entropy
         self.rows = rows
         self.known = known
         self.margins = margins

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from sklearn.base import clone
 
-from skshapley._tools import Count, entropy_from, resolve, working_bytes
+from skshapley._tools import Count, resolve, working_bytes
 from skshapley.designs import StepwiseDesign
 from skshapley.indices import INDICES, Index, pair_index, player_index
 from skshapley.rewards import Game
@@ -147,9 +147,6 @@ class Request:
         Whether the budget counts evaluations of a game rather than model rows.
     stopping : StoppingRule, None or "auto"
         "auto": permutations stop at a relative error if no budget is given.
-    entropy : int
-        Source of all random streams: by key for a row (`Game.keys`), by name for other
-        streams.
     index : Index
         The index of the players' values.
     pairs : Index or None
@@ -163,7 +160,6 @@ class Request:
     limit: Any
     in_evals: bool
     stopping: Any
-    entropy: int
     index: Index
     pairs: Index | None
     rule: Rule
@@ -176,7 +172,6 @@ class Request:
         sampler: Any,
         solver: Any,
         stopping: Any,
-        random_state: Any,
         max_rows: Any = None,
         max_evals: Any = None,
         interactions: Any = False,
@@ -189,7 +184,7 @@ class Request:
         ----------
         owner : str
             For errors.
-        sampler, solver, stopping, random_state, interactions, index
+        sampler, solver, stopping, interactions, index
             As users pass them.
         max_rows, max_evals : int or "auto"
             The budget in model rows; if None, in evaluations.
@@ -226,7 +221,6 @@ class Request:
             limit=max_evals if max_rows is None else max_rows,
             in_evals=max_rows is None,
             stopping=stopping,
-            entropy=entropy_from(random_state, owner),
             index=values,
             pairs=pairs,
             rule=usual_sampler if rule is None else rule,
@@ -347,19 +341,10 @@ class Plan:
     max_rows: int
     stopping: StoppingRule | None
 
-    @property
-    def entropy(self) -> int:
-        """Source of all random streams."""
-        return self.request.entropy
-
     @cached_property
     def usual(self) -> tuple[Sampler, Solver]:
         """The sampler and solver if all players matter; they are never started."""
         return self.request.methods(self.size, self.size.n_players)
-
-    def with_entropy(self, entropy: int) -> Self:
-        """Return the plan with other random numbers."""
-        return replace(self, request=replace(self.request, entropy=entropy))
 
     def bought(self) -> Bought:
         """Return the draws that the budget buys if all players matter."""

@@ -256,6 +256,7 @@ class Labels(Portable):
         outcome: Outcome,
         X: Any,
         plan: Plan | None = None,
+        entropy: int = 0,
     ) -> Explanation:
         """Return the public record of an outcome.
 
@@ -266,6 +267,8 @@ class Labels(Portable):
         X : array, sparse matrix or frame of shape (r, d)
         plan : Plan or None, default=None
             None if nothing was sampled.
+        entropy : int, default=0
+            Of the sampled values.
         """
         values = self.shaped(outcome.values)
         errors = self.shaped(outcome.standard_errors)
@@ -273,7 +276,7 @@ class Labels(Portable):
         settings = self.settings
         if plan is not None:  # background errors of exact values are never known
             background_errors = self.shaped(outcome.background_errors)
-            settings = settings.sampled(outcome, plan, self.random_state)
+            settings = settings.sampled(outcome, plan, entropy, self.random_state)
         interactions = None
         outputs = (
             None

@@ -5,7 +5,13 @@ from typing import Any
 
 from skshapley._run._plan import Plan, Request, is_auto
 from skshapley._ways._base import Labels, Way
-from skshapley._ways._coalitions import Coalitions, Joint, joint_request
+from skshapley._ways._coalitions import (
+    Coalitions,
+    Joint,
+    Margins,
+    joint_request,
+    prepare_reward,
+)
 from skshapley._ways._forms import Exact, SampledTrees
 from skshapley._ways._read import Reading, read, used_players
 
@@ -15,6 +21,7 @@ def choose(
     reward: Any,
     request: Request,
     draft: Plan,
+    entropy: int,
     n_jobs: int | None,
 ) -> Way:
     """Return the way to explain rows by a fitted reward.
@@ -27,6 +34,7 @@ def choose(
     request : Request
     draft : Plan
         The plan of sampling, without regard to indices.
+    entropy : int
     n_jobs : int or None
     """
     reading = Reading(reason="a sampler or solver was chosen")
@@ -52,13 +60,13 @@ def choose(
         return Exact(
             labels,
             reward,
-            request.entropy,
+            entropy,
             reading.form,
             takes_raw=reward.masked_.takes_raw,
         )
     if reward.joint:
         plan = joint_request(request, draft.size, reward).plan(draft.size)
-        return Joint(labels, reward, request.entropy, plan=plan)
+        return Joint(labels, reward, entropy, plan=plan)
     size = draft.size
     if not draft.usual[0].traits.needs_all_players:
         used = used_players(reward, size.n_players)
@@ -66,8 +74,10 @@ def choose(
             reward.leave_out(~used)
             size = replace(size, n_players=max(1, int(used.sum())))
     plan = draft.checked() if size == draft.size else request.plan(size)
-    way = Coalitions.prepared(labels, reward, plan)
+    margins = Margins.of(reward, plan)
+    prepare_reward(reward, plan, entropy)
+    way = Coalitions(labels, reward, entropy, plan=plan, margins=margins)
     nested = reward.players_.levels is not None  # trees are sampled without groups
-    if reading.form is None or not way.plan.samples or nested:
+    if reading.form is None or not plan.samples or nested:
         return way
-    return SampledTrees.of(labels, reward, way.plan, reading.form) or way
+    return SampledTrees.of(way, reading.form) or way

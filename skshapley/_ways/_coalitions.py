@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from skshapley._records._outcome import Outcome, Settings
-from skshapley._run._engine import Interrupted, run
+from skshapley._run._engine import run
 from skshapley._run._plan import Plan, Request, Size, is_auto, usual_sampler
 from skshapley._tables import n_rows, take_rows
 from skshapley._tools import Stream, duration, generator, progress
-from skshapley._ways._base import PROBE_ROWS, Labels, Way
+from skshapley._ways._base import PROBE_ROWS, Way
 from skshapley._ways._read import checked_rows, read_outputs
 from skshapley.closed_forms._trees import Trees
-from skshapley.exceptions import PartialExplanationError, UnreadableModelError
+from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
 from skshapley.rewards import Game, InterventionalReward, Reward
 from skshapley.rewards._refit import JointGame
@@ -65,16 +65,19 @@ class Margins:
     second: bool
 
     @classmethod
-    def of(cls, reward: Reward) -> "Margins | None":
+    def of(cls, reward: Reward, plan: Plan) -> "Margins | None":
         """Return the margins of a fitted reward, or None if they are unknown or take long.
 
         Parameters
         ----------
         reward : Reward
+        plan : Plan
         """
+        helps = plan.takes_parts and plan.samples and plan.max_rows >= LEAST_ROWS
         # A derived reward may change the game, and a control variate of another game
         # would not help.
-        if type(reward) is not InterventionalReward or reward.link is not None:
+        plain = type(reward) is InterventionalReward and reward.link is None
+        if not (helps and plain):
             return None
         masked = reward.masked_
         odds = copy(masked.response)
@@ -154,52 +157,31 @@ class Coalitions(Way):
     plan: Plan
     margins: Margins | None = None
 
-    @classmethod
-    def prepared(
-        cls,
-        labels: Labels,
-        reward: Any,
-        plan: Plan,
-        margins: Margins | None = None,
-    ) -> Self:
-        """Return this way after a preparation of the reward.
-
-        Parameters
-        ----------
-        labels : Labels
-        reward : Reward
-            Fitted; it is changed.
-        plan : Plan
-        margins : Margins or None, default=None
-            None: read from the model if they help.
-        """
-        if (
-            margins is None
-            and plan.takes_parts
-            and plan.samples
-            and plan.max_rows >= LEAST_ROWS
-        ):
-            margins = Margins.of(reward)
-        prepare_reward(reward, plan)
-        return cls(labels, reward, plan.entropy, plan=plan, margins=margins)
-
     def explain(self, X: Any, n_jobs: int | None, verbose: Any) -> Explanation:
         """Return the explanation of checked rows."""
         game = self.reward.game(X)
-        margins = (
-            None
-            if self.margins is None
-            else self.margins(game.instances.X, game.full(np.arange(game.n_rows)))
-        )
         return recorded_run(
             game,
             self.plan,
             self.labels.settings,
-            partial(self.labels.explanation, X=X, plan=self.plan),
+            partial(
+                self.labels.explanation,
+                X=X,
+                plan=self.plan,
+                entropy=self.entropy,
+            ),
+            entropy=self.entropy,
             n_jobs=n_jobs,
             verbose=verbose,
-            margins=margins,
+            **self._options(game, n_jobs),
         )
+
+    def _options(self, game: Any, n_jobs: int | None) -> dict[str, Any]:
+        """Return further options of `run`."""
+        if self.margins is None:
+            return {}
+        full = game.full(np.arange(game.n_rows))
+        return {"margins": self.margins(game.instances.X, full)}
 
     def background_errors(self, X: Any, n_jobs: int | None) -> np.ndarray:
         """Return the errors due to the choice of the background; NaN where unknown."""
@@ -207,7 +189,7 @@ class Coalitions(Way):
             return super().background_errors(X, n_jobs)
         game = self.reward.influences(X)
         return self.labels.shaped(
-            game.errors(run(game, self.plan, n_jobs=n_jobs).values)
+            game.errors(run(game, self.plan, self.entropy, n_jobs=n_jobs).values)
         )
 
     def stopped_by(self, rule: StoppingRule) -> Self:
@@ -219,16 +201,17 @@ class Coalitions(Way):
 
     def with_entropy(self, entropy: int) -> Self:
         """Return this way with other random numbers."""
-        plan = self.plan.with_entropy(entropy)
-        return self.prepared(self.labels, copy(self.reward), plan, self.margins)
+        reward = copy(self.reward)
+        prepare_reward(reward, self.plan, entropy)
+        return replace(self, reward=reward, entropy=entropy)
 
 
-def prepare_reward(reward: Any, plan: Plan) -> None:
+def prepare_reward(reward: Any, plan: Plan, entropy: int) -> None:
     """Split a fitted reward, and sort its background, as far as a plan needs it."""
     if plan.takes_parts:
-        reward.split(generator(plan.entropy, Stream.SPLIT))
+        reward.split(generator(entropy, Stream.SPLIT))
     if plan.samples:
-        reward.sort_background(generator(plan.entropy, Stream.ORDER))
+        reward.sort_background(generator(entropy, Stream.ORDER))
 
 
 def recorded_run(
@@ -259,20 +242,9 @@ def recorded_run(
     PartialExplanationError
         If an error or an interruption comes after some rows were finished.
     """
-    try:
-        with progress(
-            game.n_rows,
-            verbose,
-            advice=partial(faster, settings, plan),
-        ) as bar:
-            outcome = run(game, plan, progress=bar, **options)
-    except Interrupted as error:
-        raise PartialExplanationError(
-            f"Explaining stopped by {type(error.__cause__).__name__} after "
-            f"{len(error.outcome.values)} of {game.n_rows} rows; the finished ones "
-            "are in this error's .explanation.",
-            record(error.outcome),
-        ) from error.__cause__
+    advice = partial(faster, settings, plan)
+    with progress(game.n_rows, verbose, advice=advice) as bar:
+        outcome = run(game, plan, progress=bar, record=record, **options)
     return record(outcome)
 
 
@@ -310,15 +282,12 @@ class Joint(Coalitions):
         outcome = joint_run(
             self.reward.game(X),
             self.plan,
+            self.entropy,
             self.labels.settings,
             n_jobs,
             verbose,
         )
-        return self.labels.explanation(outcome, X, self.plan)
-
-    def with_entropy(self, entropy: int) -> Self:
-        """Return this way with other coalitions."""
-        return replace(self, entropy=entropy, plan=self.plan.with_entropy(entropy))
+        return self.labels.explanation(outcome, X, self.plan, self.entropy)
 
     def state(self) -> dict[str, Any]:
         """Return the target, and the responses to a few background rows."""
@@ -353,6 +322,7 @@ def learning_sampler(request: Request, size: Size, count: int) -> Sampler:
 def joint_run(
     game: Game,
     plan: Plan,
+    entropy: int,
     settings: Settings,
     n_jobs: int | None,
     verbose: Any,
@@ -366,7 +336,13 @@ def joint_run(
         partial(faster, settings, plan),
         "models",
     ) as bar:
-        outcome = run(JointGame(game), plan, n_jobs=n_jobs, evaluations=bar)
+        outcome = run(
+            JointGame(game),
+            plan,
+            entropy,
+            n_jobs=n_jobs,
+            evaluations=bar,
+        )
     r = game.n_rows
     k = game.n_outputs
     by_row: dict[str, Any] = {

@@ -1,7 +1,7 @@
 """Documents explained by their tokens; absent tokens are removed."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,8 +51,13 @@ class Documents(Way):
     def _single(self, text: str, index: Any, n_jobs: int | None) -> Explanation:
         game = TokenGame(self.reward.of(text))
         plan = self.request.plan(Size(game.n_players))
-        outcome = run(game, plan, n_jobs=n_jobs)
-        settings = self.labels.settings.sampled(outcome, plan, self.labels.random_state)
+        outcome = run(game, plan, self.entropy, n_jobs=n_jobs)
+        settings = self.labels.settings.sampled(
+            outcome,
+            plan,
+            self.entropy,
+            self.labels.random_state,
+        )
         return game.function.explained(
             ShapleyResult.from_outcome(outcome, game.one_output),
             settings,
@@ -63,14 +68,6 @@ class Documents(Way):
         """Return the responses to documents, ``(r, k)``, as their games have them."""
         games = [TokenGame(self.reward.of(text)) for text in X]
         return np.concatenate([game.full(np.arange(1)) for game in games])
-
-    def with_entropy(self, entropy: int) -> Self:
-        """Return this way with other random numbers."""
-        return replace(
-            self,
-            entropy=entropy,
-            request=replace(self.request, entropy=entropy),
-        )
 
     def state(self) -> dict[str, Any]:
         """Return the response to an empty document; there is no background."""

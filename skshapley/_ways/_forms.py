@@ -9,7 +9,6 @@ squared errors are 10 to 20 times smaller in equal time.
 """
 
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
@@ -20,7 +19,6 @@ from numpy.typing import NDArray
 
 from skshapley._records._outcome import Outcome
 from skshapley._run._engine import Block
-from skshapley._run._plan import Plan
 from skshapley._run._schedule import GROWTH
 from skshapley._tables import take_rows
 from skshapley._tools import (
@@ -32,8 +30,8 @@ from skshapley._tools import (
 )
 from skshapley._trees import TreeValues
 from skshapley._trees._tables import each
-from skshapley._ways._base import Labels, Way
-from skshapley._ways._coalitions import prepare_reward, recorded_run
+from skshapley._ways._base import Way
+from skshapley._ways._coalitions import Coalitions
 from skshapley._ways._read import check_fitted_form
 from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._sums import Part, Sum
@@ -192,12 +190,11 @@ FIRST_UNITS = 16
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SampledTrees(Way):
+class SampledTrees(Coalitions):
     """Trees that are sampled, as exact values would cost more.
 
     Attributes
     ----------
-    plan : Plan
     trees : Trees or Sum
         The trees, without tables, or their sum on the columns of a pipeline.
     part : Part
@@ -208,7 +205,6 @@ class SampledTrees(Way):
         Cost of one background row, in model rows.
     """
 
-    plan: Plan
     trees: ClosedForm
     part: Any
     codes: NDArray[Any]
@@ -217,21 +213,18 @@ class SampledTrees(Way):
     @classmethod
     def of(
         cls,
-        labels: Labels,
-        reward: Any,
-        plan: Plan,
+        way: Coalitions,
         form: ClosedForm,
     ) -> Self | None:
         """Return the trees of a reward, compared with the model; None for other forms.
 
         Parameters
         ----------
-        labels : Labels
-        reward : Reward
-            Fitted, with its background in balanced order.
-        plan : Plan
+        way : Coalitions
+            The way without the form; the background of its reward is in balanced order.
         form : ClosedForm
         """
+        reward = way.reward
         part = (
             form.parts[0]
             if isinstance(form, Sum) and len(form.parts) == 1
@@ -253,27 +246,19 @@ class SampledTrees(Way):
         trees.background_ = part(background)
         codes = np.asfortranarray(trees.solver_.codes(trees._matrix(trees.background_)))
         return cls(
-            labels,
+            way.labels,
             reward,
-            plan.entropy,
-            plan=plan,
+            way.entropy,
+            plan=way.plan,
             trees=form,
             part=part,
             codes=codes,
             cost=trees.expected_cost(players, 1),
         )
 
-    def explain(self, X: Any, n_jobs: int | None, verbose: Any) -> Explanation:
-        """Return the explanation of checked rows."""
-        return recorded_run(
-            self.reward.game(X),
-            self.plan,
-            self.labels.settings,
-            partial(self.labels.explanation, X=X, plan=self.plan),
-            n_jobs=n_jobs,
-            verbose=verbose,
-            fill=partial(self._fill, n_jobs),
-        )
+    def _options(self, game: Any, n_jobs: int | None) -> dict[str, Any]:
+        """Return further options of `run`."""
+        return {"fill": partial(self._fill, n_jobs)}
 
     def background_errors(self, X: Any, n_jobs: int | None) -> NDArray[np.float64]:
         """Return the errors by the spread over single background rows."""
@@ -282,13 +267,6 @@ class SampledTrees(Way):
     def stopped_by(self, rule: StoppingRule) -> Self:
         """Return this way with a stopping rule."""
         return replace(self, plan=replace(self.plan, stopping=rule))
-
-    def with_entropy(self, entropy: int) -> Self:
-        """Return this way with other random numbers."""
-        plan = self.plan.with_entropy(entropy)
-        reward = copy(self.reward)
-        prepare_reward(reward, plan)
-        return replace(self, reward=reward, entropy=entropy, plan=plan)
 
     def _fill(
         self,
@@ -321,7 +299,7 @@ class SampledTrees(Way):
             outcome.standard_errors[row] = errors[0]
             outcome.converged[row] = done
 
-        rngs = row_generators(plan.entropy, game.keys(rows))
+        rngs = row_generators(block.entropy, game.keys(rows))
         codes = self.part.form.solver_.codes(self.part.form._matrix(self.part(X))).T
         each(
             explain,

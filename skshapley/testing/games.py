@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from skshapley._records._outcome import Outcome
 from skshapley._run._engine import run
 from skshapley._run._plan import Request, Size
+from skshapley._tools import entropy_from
 from skshapley.rewards import Game
 from skshapley.samplers import Sampler
 from skshapley.solvers import Solver
@@ -654,6 +655,6 @@ def explain_game(
         solver=solver,
         max_evals=max_evals,
         stopping=stopping,
-        random_state=random_state,
     )
-    return run(game, request.plan(Size.of(game)), n_jobs=n_jobs)
+    entropy = entropy_from(random_state, "explain_game")
+    return run(game, request.plan(Size.of(game)), entropy, n_jobs=n_jobs)
