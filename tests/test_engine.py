@@ -10,7 +10,7 @@ from skshapley._run._engine import run
 from skshapley._run._plan import Request, Size
 from skshapley.exceptions import PartialExplanationError
 from skshapley.samplers import SAMPLERS, Antithetic, MonteCarlo, SamplerTraits
-from skshapley.solvers import SOLVERS
+from skshapley.solvers import SOLVERS, PermutationMean
 from skshapley.stopping import StandardError
 from skshapley.testing import HybridGame, RandomGame, as_instances, explain_game
 from skshapley.testing.contracts import parametrize_contract
@@ -429,6 +429,27 @@ def test_inaccurate_rows_are_not_marked_converged():
     )
     assert not outcome.converged.any()
     assert (outcome.n_evaluations > 30).all()
+
+
+class CountedMean(PermutationMean):
+    """Permutation means that count their estimates."""
+
+    n_estimates = 0
+
+    def result(self):
+        type(self).n_estimates += 1
+        return super().result()
+
+
+def test_a_row_that_stops_at_its_first_look_is_estimated_once():
+    explain_game(
+        recorded(n_rows=1, p=6, b=7),
+        sampler="antithetic",
+        solver=CountedMean(),
+        max_evals=900,
+        stopping=StandardError(atol=1e9),
+    )
+    assert CountedMean.n_estimates == 1
 
 
 def test_rows_stop_only_after_every_background_row_was_used():

@@ -195,6 +195,8 @@ class Cohort:
         The sample, if each coalition is evaluated against every group of it.
     design : Design or None
         The last design.
+    estimate : Estimate or None
+        Of the last look, if no values came since then.
     """
 
     def __init__(self, block: Any, members: np.ndarray, players: np.ndarray) -> None:
@@ -222,6 +224,7 @@ class Cohort:
         self.units: np.ndarray | None = None
         self.design: Any = None
         self.groups: Sample | None = None
+        self.estimate: Estimate | None = None
         # Random numbers depend on the content of a row, so a row has the same values in
         # any block.
         rngs = row_generators(block.entropy, game.keys(block.rows[members]))
@@ -349,13 +352,15 @@ class Cohort:
         everything = everything / self.units[self.asking]
         self.sampler.tell(self.asking, self.design, everything)
         self.solver.update(self.asking, self.design, everything)
+        self.estimate = None
 
     def look(self) -> None:
         """Close the rows that are accurate enough or have spent their budget."""
         due = self.schedule.due()
         if len(due):
             self.solver.look_at(due)
-            values, errors, _, additive = self._estimate(self.solver.result())
+            self.estimate = self._estimate(self.solver.result())
+            values, errors, _, additive = self.estimate
             # Requests for interactions must not change the players' values.
             estimate = Estimate(
                 values[due, self._own],
@@ -434,8 +439,10 @@ class Cohort:
 
     def write(self, outcome: Outcome) -> None:
         """Write values and standard errors of active players; other entries are exactly 0."""
-        self.solver.look_at(np.arange(len(self.members)))
-        values, errors, background_errors, _ = self._estimate(self.solver.result())
+        if self.estimate is None:
+            self.solver.look_at(np.arange(len(self.members)))
+            self.estimate = self._estimate(self.solver.result())
+        values, errors, background_errors, _ = self.estimate
         outcome.used(self.sampler, self.solver)
         rows = self.block.rows[self.members]
         exact = np.zeros(len(rows), dtype=bool)

@@ -11,6 +11,7 @@ estimates the probability of events that were not seen (Good 1953).
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -407,6 +408,19 @@ CONSTANT = 1e-6
 RARE = 3.0
 
 
+# The sizes that contributions determine, computed when they are used
+SIZES = (
+    "own",
+    "largest",
+    "range",
+    "sizes",
+    "frequent",
+    "single",
+    "_variation",
+    "_variations",
+)
+
+
 class Scale:
     """The sizes of contributions, by row, player and output.
 
@@ -425,6 +439,8 @@ class Scale:
 
     def add(self, rows: Any, seen: np.ndarray) -> None:
         """Add contributions ``(r, n, p, k)`` of distinct `rows`; NaN for none."""
+        for name in SIZES:
+            vars(self).pop(name, None)
         sizes = np.nan_to_num(np.abs(seen), copy=False, nan=0.0)
         largest, n = sizes.max(axis=1), sizes.shape[1]
         self._second[rows] = np.maximum(
@@ -438,7 +454,7 @@ class Scale:
         self._low[rows] = np.fmin(self._low[rows], np.fmin.reduce(seen, axis=1))
         self._high[rows] = np.fmax(self._high[rows], np.fmax.reduce(seen, axis=1))
 
-    @property
+    @cached_property
     def own(self) -> np.ndarray:
         """The range of each player's contributions, zero included, ``(r, p, k)``.
 
@@ -447,7 +463,7 @@ class Scale:
         """
         return self._limited(np.maximum(self._high, 0.0) - np.minimum(self._low, 0.0))
 
-    @property
+    @cached_property
     def largest(self) -> np.ndarray:
         """The largest contribution of each player, without its sign, ``(r, p, k)``.
 
@@ -470,13 +486,13 @@ class Scale:
             self._limited(np.maximum(above, means - np.minimum(self._low, 0.0)))
         )
 
-    @property
+    @cached_property
     def range(self) -> np.ndarray:
         """The range of all contributions, zero included, ``(r, 1, k)``."""
         highest = np.maximum(self._high.max(axis=1, keepdims=True), 0.0)
         return highest - np.minimum(self._low.min(axis=1, keepdims=True), 0.0)
 
-    @property
+    @cached_property
     def sizes(self) -> np.ndarray:
         """The size of an unseen contribution of each player, ``(r, p, k)``.
 
@@ -485,7 +501,7 @@ class Scale:
         """
         return positive_sizes(self._raised(self.own))
 
-    @property
+    @cached_property
     def frequent(self) -> np.ndarray:
         """The size of an unseen contribution if few draws were made, ``(r, p, k)``.
 
@@ -510,7 +526,7 @@ class Scale:
         """Return sizes, at least their means with the smallest variation of a player."""
         return np.maximum(sizes, (sizes + self._variations[:, :1]) / 2)
 
-    @property
+    @cached_property
     def _variation(self) -> np.ndarray:
         """The range of each player's contributions, zero not included; 0 if constant."""
         variation = self._high - self._low
@@ -520,14 +536,14 @@ class Scale:
             0.0,
         )
 
-    @property
+    @cached_property
     def _variations(self) -> np.ndarray:
         """The ranges of players that vary, zero not included, ascending, then zeros."""
         variation = self._variation
         ascending = np.sort(np.where(variation > 0, variation, np.inf), axis=1)
         return np.where(np.isinf(ascending), 0.0, ascending)
 
-    @property
+    @cached_property
     def single(self) -> np.ndarray:
         """The sum of a player's unseen contributions in all draws, ``(r, p, k)``.
 

@@ -691,11 +691,12 @@ def errors_over_units(
     # Positions explain no contribution of a player without any.
     sizes = np.where(scale.own > 0, unexplained * sizes, unchanged)
     sizes = np.where(sizes > 0, sizes, gap)
-    errors = np.where(
-        degrees.sum(axis=1) < LEAST_DEGREES,
-        errors_of_few_units(within, scale, equal, rule_of_three(per_unit) * sizes),
-        pooled_errors(within, freedom, most),
-    )
+    errors = pooled_errors(within, freedom, most)
+    few_units = degrees.sum(axis=1) < LEAST_DEGREES
+    if few_units.any():
+        unseen_errors = rule_of_three(per_unit) * sizes
+        shared = errors_of_few_units(within, scale, equal, unseen_errors)
+        errors = np.where(few_units, shared, errors)
     errors = unseen(errors, sizes, per_unit, per_draw * unexplained * scale.single)
     # However much the draws agree, few of them cannot exclude a frequent event.
     frequent = unexplained * frequent
