@@ -33,12 +33,15 @@ class RawColumn:
         The values of the background.
     missing : Series of length 1 or 0
         A missing value of the column, if it can be missing.
+    linear : bool, default=True
+        Whether all terms are linear in the numbers of the column.
     """
 
     name: str
     offered: pd.Series
     background: pd.Series
     missing: pd.Series
+    linear: bool = True
 
     @classmethod
     def of(cls, name: Any, background: pd.Series, rows: pd.Series) -> Self:
@@ -98,36 +101,62 @@ class RawColumn:
         """The offered values, and a missing one if the column can be missing."""
         return pd.concat([self.offered, self.missing], ignore_index=True)
 
-    def codes(self, values: pd.Series) -> NDArray[np.intp]:
-        """Return the positions of values among those offered; -1 for missing ones."""
-        return pd.Index(self.offered).get_indexer(pd.Index(values))
+    def cells(self, values: pd.Series) -> list:
+        """Return numbers, with None for missing ones, or the positions of offered values.
+
+        Only linear columns take numbers that are not offered. The position of a missing
+        value is -1.
+        """
+        if self.number and self.linear:
+            return _numbers(values.to_numpy(float, na_value=np.nan))
+        return pd.Index(self.offered).get_indexer(pd.Index(values)).tolist()
+
+    def record(self) -> dict[str, Any]:
+        """Return the column for the script, with its values unless it takes any number."""
+        record: dict[str, Any] = {"name": self.name, "missing": not self.missing.empty}
+        if not self.number:
+            return record | {
+                "kind": "choice",
+                "values": [shorten(value, LETTERS) for value in self.offered],
+                "known": sorted(set(self.cells(self.background.drop_duplicates()))),
+            }
+        values = self.background.dropna().to_numpy(float)
+        quantiles = np.quantile(values, QUANTILES) if len(values) else np.zeros(5)
+        range_ = [values.min(initial=np.inf), values.max(initial=-np.inf)]
+        record |= {
+            "whole": pd.api.types.is_integer_dtype(self.offered.dtype),
+            "single": self.offered.dtype == np.float32,
+            "quantiles": quantiles.tolist(),
+            "range": range_ if len(values) else [0, 0],
+            "kind": "number" if self.linear else "steps",
+        }
+        if not self.linear:
+            record["values"] = _numbers(self.offered.to_numpy(float))
+        return record
 
 
-def probe_table(base: pd.DataFrame, columns: list[RawColumn]) -> pd.DataFrame:
+def probe_table(
+    base: pd.DataFrame,
+    columns: list[RawColumn],
+    owner: NDArray[np.intp],
+) -> pd.DataFrame:
     """Return copies of one row, in which each column in turn takes its offered values.
 
     Parameters
     ----------
     base : DataFrame of shape (1, d)
     columns : list of RawColumn
+    owner : ndarray of shape (n,), int
+        The column that is changed in each copy.
 
     Returns
     -------
-    table : DataFrame of shape (total number of offered values, d)
+    table : DataFrame of shape (n, d)
     """
-    sizes = [len(column.probes) for column in columns]
-    before = np.cumsum([0, *sizes])
-    probes = []
+    table = base.iloc[[0] * len(owner)]
     for place, column in enumerate(columns):
-        start = before[place]
-        values = base.iloc[[0] * (before[-1] - sizes[place]), place]
-        probes.append(
-            pd.concat(
-                [values.iloc[:start], column.probes, values.iloc[start:]],
-                ignore_index=True,
-            ).astype(values.dtype),
-        )
-    return pd.concat(probes, axis=1).set_axis(base.columns, axis=1)
+        table.iloc[np.flatnonzero(owner == place), place] = column.probes.array
+    return table
 
 
 def in_container(table: pd.DataFrame, like: Any) -> Any:
@@ -149,11 +178,14 @@ LETTERS = 120  # longer names of categories are shortened
 REFUSALS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
+def form_inputs(way: Way, table: Any) -> Any:
+    """Return a raw table as the closed form of a way takes it."""
+    return table if way.reward is None else way.reward.masked_.inputs(table)
+
+
 def leaves_of(way: Way, table: Any) -> list[Leaf]:
     """Return the parts of a way's closed form, with their matrices for a raw table."""
-    if way.reward is not None:
-        table = way.reward.masked_.inputs(table)
-    return leaves(way.form, table)
+    return leaves(way.form, form_inputs(way, table))
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,15 +198,15 @@ class Encoder:
         The raw column.
     table : ndarray of shape (n_offered,)
         The number for each offered value.
-    missing : float or None
-        The number for a missing value; None if it cannot be missing.
+    missing : float
+        The number for a missing value; NaN if it cannot be missing.
     line : tuple of (slope, offset), or None
         If the number is a linear function of the value.
     """
 
     source: int
     table: NDArray[np.float64]
-    missing: float | None
+    missing: float
     line: tuple[float, float] | None
 
     @classmethod
@@ -184,134 +216,107 @@ class Encoder:
         return cls(
             source,
             numbers[:n],
-            None if column.missing.empty else float(numbers[n]),
+            np.nan if column.missing.empty else float(numbers[n]),
             _line(column.offered.to_numpy(float), numbers[:n])
             if column.number
             else None,
         )
 
-    def record(self, number: bool) -> dict[str, Any]:
+    def record(self, linear: bool) -> dict[str, Any]:
         """Return the encoder for the script; missing numbers are null."""
-        lost = None if self.missing is None or np.isnan(self.missing) else self.missing
-        record: dict[str, Any] = {"of": self.source, "missing": lost}
-        if number and self.line is not None:
+        missing = None if np.isnan(self.missing) else self.missing
+        record: dict[str, Any] = {"of": self.source, "missing": missing}
+        if linear and self.line is not None:
             return record | dict(zip(("slope", "offset"), self.line, strict=True))
         return record | {"table": _numbers(self.table)}
 
-    def __call__(self, cells: list, number: bool) -> NDArray[np.float64]:
-        """Return the number of each cell."""
+    def __call__(self, cells: list, linear: bool) -> NDArray[np.float64]:
+        """Return the number of each cell of a column that is linear or not."""
         values = np.array(cells, dtype=float)
-        if number and self.line is not None:
-            numbers = values * self.line[0] + self.line[1]
-            lost = np.isnan(values)
-        else:
-            codes = values.astype(np.intp)
-            numbers = self.table[codes]
-            lost = codes < 0
-        return np.where(lost, np.nan if self.missing is None else self.missing, numbers)
+        if linear and self.line is not None:
+            slope, offset = self.line
+            return np.where(np.isnan(values), self.missing, values * slope + offset)
+        codes = values.astype(np.intp)
+        return np.where(codes < 0, self.missing, self.table[codes])
 
 
-@dataclass(frozen=True, eq=False)
-class Inputs:
-    """The raw columns, the terms, and the encoders of the terms' numbers.
+def encode(
+    way: Way,
+    columns: list[RawColumn],
+    base: pd.DataFrame,
+    like: Any,
+) -> tuple[list[RawColumn], list[Term]]:
+    """Return the columns and the terms with their encoders, found by changing each column.
 
-    Attributes
+    Parameters
     ----------
+    way : Way
+        With a closed form.
     columns : list of RawColumn
-    terms : list of list of Term
-        By leaf of the closed form.
-    encoders : list of list of Encoder
-        By term.
+    base : DataFrame of shape (1, d)
+        The row that is changed.
+    like : array or frame
+        The container of the model's input.
     """
+    columns = accepted(way, columns, base, like)
+    owner = np.repeat(np.arange(len(columns)), [len(c.probes) for c in columns])
+    terms = []
+    leaf_pairs = zip(
+        leaves_of(way, in_container(base, like)),
+        leaves_of(way, in_container(probe_table(base, columns, owner), like)),
+        strict=True,
+    )
+    for leaf, (first, probe) in enumerate(leaf_pairs):
+        row = first.matrix[0]
+        source = _sources(probe.matrix, row, owner)
+        for term in WRITERS[type(probe.form)](probe.form, source, row):
+            numbers = term.inputs(probe.matrix)
+            encoders = [
+                Encoder.of(columns[j], int(j), numbers[owner == j, place])
+                for place, j in enumerate(np.maximum(term.source, 0))
+            ]
+            terms.append(replace(term, leaf=leaf, encoders=encoders))
+    curved = {
+        encoder.source
+        for term in terms
+        for encoder in term.encoders
+        if encoder.line is None
+    }
+    columns = [
+        replace(column, linear=place not in curved)
+        for place, column in enumerate(columns)
+    ]
+    return columns, terms
 
-    columns: list[RawColumn]
-    terms: list[list[Term]]
-    encoders: list[list[Encoder]]
 
-    @classmethod
-    def of(cls, way: Way, columns: list[RawColumn], base: Any, like: Any) -> Self:
-        """Return the inputs, found by changing each column in turn.
-
-        Parameters
-        ----------
-        way : Way
-            With a closed form.
-        columns : list of RawColumn
-        base : DataFrame of shape (1, d)
-            The row that is changed.
-        like : array or frame
-            The container of the model's input.
-        """
-        columns = accepted(way, columns, base, like)
-        owner = np.repeat(np.arange(len(columns)), [len(c.probes) for c in columns])
-        terms = []
-        encoders = []
-        for first, probe in zip(
-            leaves_of(way, in_container(base, like)),
-            leaves_of(way, in_container(probe_table(base, columns), like)),
-            strict=True,
-        ):
-            write = WRITERS[type(probe.form)]
-            source = _sources(probe.matrix, first.matrix[0], owner)
-            terms.append([*write(probe.form, source, first.matrix[0])])
-            for term in terms[-1]:
-                numbers = term.inputs(probe.matrix)
-                encoders.append(
-                    [
-                        Encoder.of(columns[j], int(j), numbers[owner == j, place])
-                        for place, j in enumerate(np.maximum(term.source, 0))
-                    ]
+def check_terms(
+    terms: list[Term],
+    columns: list[RawColumn],
+    way: Way,
+    rows: pd.DataFrame,
+    like: Any,
+) -> None:
+    """Raise UnreadableModelError unless the encoders reproduce the numbers of some rows."""
+    cells = cells_of(columns, rows)
+    leaf_inputs = leaves_of(way, in_container(rows, like))
+    for term in terms:
+        numbers = term.inputs(leaf_inputs[term.leaf].matrix).T
+        for encoder, column in zip(term.encoders, numbers, strict=True):
+            source = encoder.source
+            computed = encoder(cells[source], columns[source].linear)
+            size = np.abs(np.nan_to_num([*column, *encoder.table])).max()
+            if not np.allclose(computed, column, ROUNDING, ROUNDING * size, True):
+                raise UnreadableModelError(
+                    "a step of the model does not depend on "
+                    f"{columns[source].name!r} alone",
                 )
-        return cls(columns, terms, encoders)
-
-    @property
-    def is_number(self) -> list[bool]:
-        """Whether each column takes any number, not only the offered ones."""
-        lines = [column.number for column in self.columns]
-        for encoder in (number for term in self.encoders for number in term):
-            lines[encoder.source] &= encoder.line is not None
-        return lines
-
-    def check(self, way: Way, rows: pd.DataFrame, table: Any) -> None:
-        """Raise UnreadableModelError unless the encoders reproduce the terms' numbers.
-
-        Parameters
-        ----------
-        way : Way
-        rows : DataFrame of shape (r, d)
-        table : array or frame of shape (r, d)
-            The same rows in the model's container.
-        """
-        cells = cells_of(self.columns, self.is_number, rows)
-        numbers = (
-            term.inputs(leaf.matrix)
-            for leaf, terms in zip(leaves_of(way, table), self.terms, strict=True)
-            for term in terms
-        )
-        for encoders, matrix in zip(self.encoders, numbers, strict=True):
-            for encoder, column in zip(encoders, matrix.T, strict=True):
-                source = encoder.source
-                computed = encoder(cells[source], self.is_number[source])
-                size = np.abs(np.nan_to_num([*column, *encoder.table])).max()
-                if not np.allclose(computed, column, ROUNDING, ROUNDING * size, True):
-                    raise UnreadableModelError(
-                        "a step of the model does not depend on "
-                        f"{self.columns[source].name!r} alone",
-                    )
 
 
-def cells_of(columns: list, is_number: list[bool], rows: pd.DataFrame) -> list[list]:
-    """Return rows by column: numbers, None for missing ones, or codes of offered values."""
+def cells_of(columns: list[RawColumn], rows: pd.DataFrame) -> list[list]:
+    """Return the cells of rows, column by column."""
     return [
-        _numbers(values.to_numpy(float, na_value=np.nan))
-        if number
-        else column.codes(values).tolist()
-        for column, number, (_, values) in zip(
-            columns,
-            is_number,
-            rows.items(),
-            strict=True,
-        )
+        column.cells(values)
+        for column, (_, values) in zip(columns, rows.items(), strict=True)
     ]
 
 
@@ -334,7 +339,7 @@ def _takes(way: Way, row: Any) -> bool:
             prediction = way.predictions(row)
             if way.form is None:
                 return True
-            computed = sum(leaf.predict() for leaf in leaves_of(way, row))
+            computed = way.form.predict(form_inputs(way, row))
         except REFUSALS:
             return False
     return bool(np.allclose(computed, prediction, RESPONSE_RTOL, RESPONSE_RTOL))
@@ -375,31 +380,3 @@ def _numbers(numbers: NDArray[np.float64]) -> list[float | None]:
         None if np.isnan(x) else int(x) if abs(x) < 2**53 and x == int(x) else x
         for x in numbers.tolist()
     ]
-
-
-def column_record(column: RawColumn, number: bool) -> dict[str, Any]:
-    """Return a column for the script, with its values unless it takes any number."""
-    record: dict[str, Any] = {"name": column.name, "missing": not column.missing.empty}
-    if column.number:
-        values = column.background.dropna().to_numpy(float)
-        quantiles = np.quantile(values, QUANTILES) if len(values) else np.zeros(5)
-        range_ = [values.min(initial=np.inf), values.max(initial=-np.inf)]
-        record |= {
-            "whole": pd.api.types.is_integer_dtype(column.offered.dtype),
-            "single": column.offered.dtype == np.float32,
-            "quantiles": quantiles.tolist(),
-            "range": range_ if len(values) else [0, 0],
-        }
-    if number:
-        return record | {"kind": "number"}
-    if column.number:
-        return record | {
-            "kind": "steps",
-            "values": _numbers(column.offered.to_numpy(float)),
-        }
-    codes = column.codes(column.background.drop_duplicates())
-    return record | {
-        "kind": "choice",
-        "values": [shorten(value, LETTERS) for value in column.offered],
-        "known": sorted(set(codes.tolist())),
-    }

@@ -1,7 +1,6 @@
 """A fitted explainer as the model of a page that computes, or of a panel in a notebook."""
 
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,11 @@ from skshapley._estimators._attributor import NOT_FITTED
 from skshapley._tables import MixedColumnsError, as_pandas, n_rows, shorten, take_rows
 from skshapley._trees._costs import count_costs
 from skshapley._what_if._inputs import (
-    Inputs,
     RawColumn,
     accepted,
     cells_of,
-    column_record,
+    check_terms,
+    encode,
     in_container,
     leaves_of,
 )
@@ -140,20 +139,19 @@ def _written(explainer: Any, way: Any, rows: pd.DataFrame) -> dict[str, Any]:
         RawColumn.of(name, whole.iloc[:, place], rows.iloc[:, place])
         for place, name in enumerate(explainer.players_.names)
     ]
-    inputs = Inputs.of(way, columns, sample.iloc[:1], like)
-    inputs.check(way, sample, background)
-    inputs.check(way, rows, in_container(rows, like))
+    columns, terms = encode(way, columns, sample.iloc[:1], like)
+    for table in (sample, rows):
+        check_terms(terms, columns, way, table, like)
     names = way.labels.output_names
-    is_number = inputs.is_number
-    terms = zip(chain.from_iterable(inputs.terms), inputs.encoders, strict=True)
     return {
-        "columns": [*map(column_record, inputs.columns, is_number)],
+        "columns": [column.record() for column in columns],
         "terms": [
-            term.record | {"inputs": [e.record(is_number[e.source]) for e in encoders]}
-            for term, encoders in terms
+            term.record
+            | {"inputs": [e.record(columns[e.source].linear) for e in term.encoders]}
+            for term in terms
         ],
-        "rows": cells_of(inputs.columns, is_number, rows),
-        "background": cells_of(inputs.columns, is_number, sample),
+        "rows": cells_of(columns, rows),
+        "background": cells_of(columns, sample),
         "weights": weights.tolist(),
         "n_background": n_rows(like),
         "n_outputs": way.form.n_outputs,
@@ -288,13 +286,12 @@ def panel_content(explainer: Any, X: Any) -> tuple[PanelAnswers, dict[str, Any]]
         whole.iloc[:1],
         like,
     )
-    is_number = [column.number for column in columns]
     explanation = explainer.explain(take_rows(table, slice(0, 1)))
     names = explanation.output_names
     outputs = [explanation] if names is None else map(explanation.output, names)
     content = {
-        "columns": [*map(column_record, columns, is_number)],
-        "rows": cells_of(columns, is_number, rows),
+        "columns": [column.record() for column in columns],
+        "rows": cells_of(columns, rows),
         "labels": [shorten(label, 120) for label in rows.index],
         "bars": [str(name) for name in explainer.players_.names],
         "names": None if names is None else [str(name) for name in names],

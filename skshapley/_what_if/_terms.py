@@ -30,12 +30,6 @@ class Leaf:
     form: ClosedForm
     matrix: NDArray[np.float64]
 
-    def predict(self) -> NDArray[np.float64]:
-        """Return the response of the form for the rows of the matrix, ``(n, k)``."""
-        if isinstance(self.form, Trees):
-            return self.form.solver_.predict(self.matrix)
-        return self.form.predict(self.matrix)
-
 
 @dataclass(frozen=True, eq=False)
 class Term:
@@ -49,11 +43,17 @@ class Term:
         The raw column of each number.
     inputs : callable
         From the matrix of the leaf ``(r, D)`` to the numbers ``(r, n)``.
+    leaf : int, default=0
+        The position of the leaf among those of the closed form.
+    encoders : list of Encoder, default=()
+        The numbers as functions of the raw columns.
     """
 
     record: dict[str, Any]
     source: NDArray[np.intp]
     inputs: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    leaf: int = 0
+    encoders: Any = ()
 
 
 def leaves(form: ClosedForm, X: Any) -> list[Leaf]:
