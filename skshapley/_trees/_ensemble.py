@@ -157,7 +157,7 @@ class TreeEnsemble:
         if self.encode is not None:
             matrix = self.encode(X)
         else:
-            matrix = frame_to_matrix(X, {}, unknown=None) if is_frame(X) else X
+            matrix = frame_to_matrix(X, {}) if is_frame(X) else X
         matrix = np.asarray(matrix, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[1] != self.n_features:
             raise ValueError(
@@ -240,7 +240,7 @@ class TreeEnsemble:
         return replace(ensemble.take_trees(keep), base=base)
 
 
-def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
+def frame_to_matrix(frame, known_categories, refuses=True) -> NDArray[np.float64]:
     """Return a DataFrame as a float64 matrix, with categories replaced by their codes.
 
     Parameters
@@ -249,8 +249,8 @@ def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
     known_categories : dict
         The categories of a column, by its position, in the order of their codes in the
         model. A categorical column that is not in there keeps the frame's own codes.
-    unknown : float or None
-        The code of a category that the model has not seen; None to refuse it.
+    refuses : bool, default=True
+        Whether categories that the model has not seen are refused, instead of missing.
 
     Returns
     -------
@@ -259,44 +259,33 @@ def frame_to_matrix(frame, known_categories, unknown) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        For a category that the model has not seen, where `unknown` is None.
+        For a category that the model has not seen, if it `refuses` them.
     """
     if all(
         isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in frame.dtypes
     ):
         return frame.to_numpy(dtype=np.float64)
     matrix = np.empty(frame.shape)
-    for position in range(frame.shape[1]):
-        column = frame.iloc[:, position]
+    for position, (_, column) in enumerate(frame.items()):
         if not hasattr(column, "cat"):
             matrix[:, position] = column.to_numpy(dtype=np.float64, na_value=np.nan)
             continue
-        codes = column.cat.codes.to_numpy().astype(np.float64)
+        codes = column.cat.codes.to_numpy()
         if position in known_categories:
-            code_of_category = {
-                name: code for code, name in enumerate(known_categories[position])
-            }
-            if unknown is None:
-                _refuse_unknown(column, code_of_category)
-            recode = [
-                code_of_category.get(name, unknown) for name in column.cat.categories
-            ]
-            # pandas codes a missing category as -1, which picks the NaN appended at the
-            # end.
-            codes = np.array([*recode, np.nan], dtype=np.float64)[codes.astype(int)]
-        codes[column.isna().to_numpy()] = np.nan
-        matrix[:, position] = codes
+            known = {name: code for code, name in enumerate(known_categories[position])}
+            recode = [known.get(name, -1) for name in column.cat.categories]
+            # pandas codes a missing category as -1, which picks the -1 at the end.
+            recoded = np.array([*recode, -1])[codes]
+            unseen = (recoded < 0) & (codes >= 0)
+            if refuses and unseen.any():
+                raise ValueError(
+                    f"TreeEnsemble got category {column[unseen].iloc[0]!r} in column"
+                    f" {column.name!r}, which XGBoost did not see in training and"
+                    f" refuses: choose one of {list(known)}."
+                )
+            codes = recoded
+        matrix[:, position] = np.where(codes < 0, np.nan, codes)
     return matrix
-
-
-def _refuse_unknown(column, known) -> None:
-    for name in column.cat.remove_unused_categories().cat.categories:
-        if name not in known:
-            raise ValueError(
-                f"TreeEnsemble got category {name!r} in column {column.name!r}, which "
-                "XGBoost did not see in training and refuses: choose one of "
-                f"{list(known)}."
-            )
 
 
 def _combine(response, matrix, constant, X) -> NDArray[np.float64]:
@@ -404,13 +393,10 @@ class Codes:
         The first code rows.
     category_tables : list of CategoryTable
         The remaining code rows.
-    strict, single_precision : bool
-        As in `TreeEnsemble`.
     """
 
     def __init__(self, trees) -> None:
-        self.strict = trees.strict
-        self.single_precision = trees.single_precision
+        self.trees = trees
         numeric = ~trees.is_leaf
         numeric[[split.node for split in trees.category_splits]] = False
         nodes = np.flatnonzero(numeric)
@@ -487,10 +473,10 @@ class Codes:
         codes = np.empty((self.n_rows, len(X)), dtype=self.rank.dtype)
         # For x equal to a threshold, "left" gives its rank (goes left) and "right" the
         # next rank (goes right).
-        side: Any = "right" if self.strict else "left"
+        side: Any = "right" if self.trees.strict else "left"
         # Each search reads one column; contiguous columns keep it within the cache.
         columns = np.ascontiguousarray(X.T)
-        if self.single_precision:
+        if self.trees.single_precision:
             # Values beyond the float32 range become infinite, as in the library, and
             # still compare correctly.
             with np.errstate(over="ignore"):

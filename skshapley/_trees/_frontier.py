@@ -51,7 +51,7 @@ class Frontier:
     layout: Layout
     n_players: int
 
-    def values(self, instances, references, weights, index) -> NDArray[np.float64]:
+    def values(self, instances, references, index) -> NDArray[np.float64]:
         """Return the values of rows, as weighted sums over the background rows.
 
         The order of the sums depends on neither the other rows nor the blocks.
@@ -60,8 +60,7 @@ class Frontier:
         ----------
         instances : ndarray of shape (n_rows, r)
             Codes.
-        references : ndarray of shape (n_rows, b)
-        weights : ndarray of shape (b,)
+        references : References
         index : Index
 
         Returns
@@ -72,8 +71,9 @@ class Frontier:
         k = self.layout.n_outputs
         p = self.n_players
         total = np.zeros((r * k, p))
-        for part, column, _, at, walked in self._runs(instances, references):
-            sums = self._sums(walked, column, len(part), index) * weights[part, None]
+        for part, column, _, at, walked in self._runs(instances, references.codes):
+            sums = self._sums(walked, column, len(part), index)
+            sums *= references.weights[part, None]
             _add_in_order(total, at, sums.sum(axis=1), r)
         return total.reshape(r, k, p).transpose(1, 2, 0)
 
@@ -129,15 +129,14 @@ class Frontier:
         ):
             yield tree, output, self._sums(walked, column, len(part), index)
 
-    def pairs(self, instances, references, weights, index) -> NDArray[np.float64]:
+    def pairs(self, instances, references, index) -> NDArray[np.float64]:
         """Return the interactions of players.
 
         Parameters
         ----------
         instances : ndarray of shape (n_rows, r)
             Codes.
-        references : ndarray of shape (n_rows, b)
-        weights : ndarray of shape (b,)
+        references : References
         index : Index
 
         Returns
@@ -151,11 +150,12 @@ class Frontier:
         total = np.zeros((r * k, p * p))
         for part, column, _, at, walked in self._runs(
             instances,
-            references,
+            references.codes,
             SUMS // p**2,
         ):
-            sums = self._pair_sums(walked, weights[part], column, index)
-            values = self._sums(walked, column, len(part), index) * weights[part, None]
+            weights = references.weights[part]
+            sums = self._pair_sums(walked, weights, column, index)
+            values = self._sums(walked, column, len(part), index) * weights[:, None]
             # Half of them, since the transpose is added.
             sums[:, :: p + 1] = values.sum(axis=1) / 2
             np.add.at(total, at, sums)

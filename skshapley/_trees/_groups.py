@@ -111,9 +111,10 @@ class GroupedTrees:
         roots = np.flatnonzero(is_root)
         # One integer for each (group, player): group 2 and player 5 are
         # 0x00000002_00000005.
-        owner = _spread(roots, is_root, paths)[paths.leaves, None]
+        group = _spread(roots, paths)
+        keys = group[paths.leaves, None] << 32 | paths.leaf_players
         # One sort of integers is quicker than a sort of pairs of group and player.
-        keys = np.unique((owner << 32 | paths.leaf_players)[paths.leaf_players >= 0])
+        keys = np.unique(keys[paths.leaf_players >= 0])
         n_columns = np.bincount(keys >> 32, minlength=len(roots))
         outputs = tree_outputs(trees)[
             np.searchsorted(trees.roots, roots, side="right") - 1
@@ -122,11 +123,10 @@ class GroupedTrees:
         # widths meet in a chunk.
         order = np.lexsort((n_columns, bits[roots], outputs))
         roots = roots[order]
-        number = np.empty_like(order)
-        number[order] = np.arange(len(order))
-        # the same keys under the new numbers of the groups
+        number = np.argsort(order)
+        # the same keys and nodes under the new numbers of the groups
         keys = np.sort(number[keys >> 32] << 32 | keys & 0xFFFFFFFF)
-        group = _spread(roots, is_root, paths)
+        group = np.append(number, -1)[group]
         shape = np.stack([outputs[order], bits[roots]])
 
         inner = np.concatenate(paths.levels)
@@ -146,6 +146,7 @@ class GroupedTrees:
         bit = np.where(group < 0, paths.bit, self.position)
         self.patterns = Patterns(
             trees,
+            paths,
             roots,
             group,
             bit,
@@ -246,13 +247,13 @@ def _tests_below(trees, paths, test) -> NDArray[np.int64]:
     return count
 
 
-def _spread(roots, is_root, paths) -> NDArray[np.int64]:
+def _spread(roots, paths) -> NDArray[np.int64]:
     """Return the group of every node; groups are numbered in the order of their roots."""
-    group = np.full(len(is_root), -1)
+    group = np.full(len(paths.parent), -1)
     group[roots] = np.arange(len(roots))
     for nodes in paths.levels[1:]:
-        inside = nodes[~is_root[nodes]]
-        group[inside] = group[paths.parent[inside]]
+        # Groups have no other root below their own, and nodes above the groups have -1.
+        group[nodes] = np.maximum(group[nodes], group[paths.parent[nodes]])
     return group
 
 

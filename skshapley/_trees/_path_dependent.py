@@ -104,12 +104,14 @@ class PathWalk:
         ]
         self.base_values = trees.base + sum(part.mean for part in self._parts)
 
-    def values(self, codes, index) -> NDArray[np.float64]:
+    def values(self, codes, references, index) -> NDArray[np.float64]:
         """Return the values of the players, ``(n_outputs, n_players, r)``.
 
         Parameters
         ----------
         codes : ndarray of shape (n_rows, r), unsigned
+        references : References
+            The training data, which has no rows.
         index : Index
         """
         k = self.n_outputs
@@ -125,7 +127,7 @@ class PathWalk:
                 )
         return totals.reshape(-1, k, p).transpose(1, 2, 0)
 
-    def pairs(self, codes, index) -> NDArray[np.float64]:
+    def pairs(self, codes, references, index) -> NDArray[np.float64]:
         """Return the interactions of players, ``(n_outputs, n_players, n_players, r)``.
 
         The values are on the diagonal.
@@ -133,6 +135,8 @@ class PathWalk:
         Parameters
         ----------
         codes : ndarray of shape (n_rows, r), unsigned
+        references : References
+            The training data, which has no rows.
         index : Index
         """
         k = self.n_outputs

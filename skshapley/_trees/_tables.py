@@ -36,6 +36,7 @@ class Patterns:
     Parameters
     ----------
     trees : TreeEnsemble
+    paths : Paths
     roots : ndarray of shape (n_groups,), int
         The root of each group.
     group : ndarray of shape (n_nodes,), int
@@ -64,25 +65,21 @@ class Patterns:
         The bit of each of these nodes in the pattern of its group.
     """
 
-    def __init__(self, trees, roots, group, position, row, rank, n_bits) -> None:
+    def __init__(self, trees, paths, roots, group, position, row, rank, n_bits) -> None:
         # Groups of more bits have no tables. Single leaves can have up to 64 path
         # players, which fill the largest unsigned type.
         dtype = np.min_scalar_type((1 << min(64, n_bits)) - 1)
         # shifts within the unsigned type: a Python int or int64 would overflow at bit 63
         bit = dtype.type(1) << position.astype(dtype)
+        # The children of nodes above the groups follow the roots of the trees.
+        levels = [nodes[group[nodes] < 0] for nodes in paths.levels]
+        upper = np.concatenate(levels)
+        left = trees.n_trees + 2 * np.arange(len(upper))
         number = np.empty(trees.n_nodes, dtype=np.int64)
-        count = 0
-        nodes = trees.roots
-        above = []
-        self.parents = []
-        while len(nodes):
-            number[nodes] = np.arange(count, count + len(nodes))
-            count += len(nodes)
-            upper = nodes[group[nodes] < 0]
-            above.append(upper)
-            self.parents.append(np.repeat(number[upper], 2))
-            nodes = np.stack([trees.left[upper], trees.right[upper]], axis=1).ravel()
-        upper = np.concatenate(above)
+        number[trees.roots] = np.arange(trees.n_trees)
+        number[trees.left[upper]] = left
+        number[trees.right[upper]] = left + 1
+        self.parents = [np.repeat(number[nodes], 2) for nodes in levels if len(nodes)]
         inside = np.flatnonzero((group >= 0) & ~trees.is_leaf)
         # tests that share a bit are one test
         inside = inside[np.unique(group[inside] << 6 | position[inside], True)[1]]

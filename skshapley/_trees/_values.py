@@ -258,15 +258,12 @@ class TreeValues:
         Threads divide the rows. The rows are independent, so the parts do not change
         results.
         """
-        background: Any = (self._references.codes, self._references.weights)
-        descent: Any = self.frontier
-        if self._references.codes is None:
-            descent = self._path_walk
-            background = ()
+        references = self._references
+        descent: Any = self._path_walk if references.codes is None else self.frontier
         r = codes.shape[1]
         width = min(ROWS, -(-r // effective_n_jobs(self.n_jobs)) or 1)
         tasks = [
-            (codes[:, start : start + width], *background, index)
+            (codes[:, start : start + width], references, index)
             for start in range(0, max(1, r), width)
         ]
         return np.concatenate(each(getattr(descent, kind), tasks, self.n_jobs), axis=-1)

@@ -301,7 +301,7 @@ def _encode(n, numbers, lookup, owner, X) -> NDArray[np.float64]:
     """
     matrix = np.zeros((len(X), n))
     if is_frame(X):
-        matrix[:, numbers] = frame_to_matrix(X.iloc[:, numbers], {}, unknown=None)
+        matrix[:, numbers] = frame_to_matrix(X.iloc[:, numbers], {})
     else:
         matrix[:, numbers] = np.asarray(X)[:, numbers].astype(np.float64)
     if lookup is not None:

@@ -267,7 +267,7 @@ def _encode(frame_categories, categorical, X) -> NDArray[np.float64]:
         X = frame_to_matrix(
             X,
             dict(zip(columns, frame_categories, strict=False)),
-            unknown=np.nan,
+            refuses=False,
         )
     matrix = np.asarray(X, dtype=np.float64)
     # LightGBM reads dense rows as sparse rows and drops entries as small as these.

@@ -250,7 +250,7 @@ def _encode(missing, categories, X) -> NDArray[np.float64]:
         3.1.
     X : array or frame of shape (r, n_features)
     """
-    matrix = frame_to_matrix(X, categories, unknown=None) if is_frame(X) else X
+    matrix = frame_to_matrix(X, categories) if is_frame(X) else X
     matrix = np.asarray(matrix, dtype=np.float64)
     # XGBoost compares in float32: in float64, 0.1 would not equal its own marker.
     return np.where(matrix == np.float32(missing), np.nan, matrix)
