@@ -272,8 +272,10 @@ def frame_to_matrix(frame, known_categories, refuses=True) -> NDArray[np.float64
             continue
         codes = column.cat.codes.to_numpy()
         if position in known_categories:
-            known = {name: code for code, name in enumerate(known_categories[position])}
-            recode = [known.get(name, -1) for name in column.cat.categories]
+            code_of = {
+                name: code for code, name in enumerate(known_categories[position])
+            }
+            recode = [code_of.get(name, -1) for name in column.cat.categories]
             # pandas codes a missing category as -1, which picks the -1 at the end.
             recoded = np.array([*recode, -1])[codes]
             unseen = (recoded < 0) & (codes >= 0)
@@ -281,7 +283,7 @@ def frame_to_matrix(frame, known_categories, refuses=True) -> NDArray[np.float64
                 raise ValueError(
                     f"TreeEnsemble got category {column[unseen].iloc[0]!r} in column"
                     f" {column.name!r}, which XGBoost did not see in training and"
-                    f" refuses: choose one of {list(known)}."
+                    f" refuses: choose one of {list(code_of)}."
                 )
             codes = recoded
         matrix[:, position] = np.where(codes < 0, np.nan, codes)
