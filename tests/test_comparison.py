@@ -290,6 +290,13 @@ def test_cohorts_agree_with_their_rules():
     assert find_cohorts(explanation[:3]).tolist()  # fewer rows than cohorts
 
 
+def test_cohorts_of_infinite_and_huge_numbers():
+    data = np.array([[-np.inf], [-1e300], [1.0], [np.inf]]) * np.ones((4, 2))
+    explainer = ShapleyExplainer(lambda X: (X[:, 0] > 0) + 0.0)
+    cohorts = find_cohorts(explainer.fit(data).explain(data), 2)
+    assert cohorts[0] == cohorts[1] != cohorts[2] == cohorts[3]
+
+
 # --- drift ----------------------------------------------------------------------------
 
 

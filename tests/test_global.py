@@ -490,14 +490,18 @@ def test_models_incompatible_with_a_loss(two_classes):
         GlobalImportance(model.predict_proba).fit(background)
     machine = LinearSVC().fit(X, y)
     with pytest.raises(
-        ValueError, match=r"decision_function of LinearSVC\. .*Calibrated"
+        ValueError, match=r"decision_function of LinearSVC: .*Calibrated"
     ):
         GlobalImportance(machine).fit(background)
     calibrated = CalibratedClassifierCV(machine, cv=2).fit(X, y)
     assert GlobalImportance(calibrated).fit(background).loss_.name == "log_loss"
     many = MultiOutputClassifier(model).fit(X, np.column_stack([y, y]))
-    with pytest.raises(ValueError, match="of a classifier of one target"):
+    # Calibrated classifiers have one target, too.
+    with pytest.raises(ValueError, match=r"MultiOutputClassifier: pass a callable"):
         GlobalImportance(many, loss="log_loss").fit(background)
+    by_label = GlobalImportance(many, loss=lambda y, shares: (y - shares)[:, 0] ** 2)
+    targets = np.column_stack([y, y])
+    assert by_label.fit(background).explain(X, targets).base_loss > 0
 
 
 LABELS = np.repeat([0, 1], 12)

@@ -107,6 +107,20 @@ def test_explanations_survive_a_round_trip(mixed, part, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["eye.parquet"]
 
 
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_interactions_of_one_feature_survive_a_round_trip(n_outputs, tmp_path):
+    X = np.random.default_rng(0).normal(size=(9, 1))
+    explainer = ShapleyExplainer(
+        lambda X: np.hstack([X**2, X])[:, :n_outputs], interactions=True
+    )
+    explanation = explainer.fit(X).explain(X)
+    assert not explanation.interactions.standard_errors.any()
+    explanation.save(tmp_path / "one.parquet")
+    there = Explanation.load(tmp_path / "one.parquet")
+    assert_same(there, explanation)
+    assert there.interactions.standard_errors.shape == there.interactions.values.shape
+
+
 def test_equal_explanations_give_equal_bytes(mixed, tmp_path):
     for name in ("one", "two"):
         mixed.save(tmp_path / name)

@@ -135,11 +135,14 @@ def lists_of(lines: np.ndarray, nulls: bool) -> Any:
     """Return numbers ``(n, m)`` as an Arrow array of n lists; NaN may become null."""
     import pyarrow as pa
 
-    m = lines.shape[1]
+    element = pa.field("element", pa.float64())
+    n, m = lines.shape
+    if not m:  # Arrow has no lists of a fixed size 0
+        return pa.array([[]] * n, pa.list_(element))
     return pa.FixedSizeListArray.from_arrays(
         pa.array(lines.ravel(), from_pandas=nulls),
         m,
-    ).cast(pa.list_(pa.field("element", pa.float64()), m))
+    ).cast(pa.list_(element, m))
 
 
 def numbers_of(column: Any) -> np.ndarray:
@@ -407,7 +410,11 @@ class Header:
             valid = column.types
             if "l" in column.axes:
                 length = column.length(self.size)
-                valid = (f"fixed_size_list<element: double>[{length}]",)
+                valid = (
+                    f"fixed_size_list<element: double>[{length}]"
+                    if length
+                    else "list<element: double>",
+                )
             types |= dict.fromkeys(column.names(self.size), valid)
         return types
 

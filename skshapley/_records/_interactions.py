@@ -88,7 +88,7 @@ class Interactions(Frozen):
         p = attributions.shape[1]
         return cls(
             _square(pairs, p),
-            None if np.isnan(errors).all() else _square(errors, p),
+            None if errors.size and np.isnan(errors).all() else _square(errors, p),
             attributions,
             **others,
         )
@@ -298,7 +298,10 @@ class Interactions(Frozen):
         outputs = (
             "" if self.output_names is None else f", {len(self.output_names)} outputs"
         )
-        return f"<Interactions: {counted(r, 'row')}, {p} features{outputs}; index {self.index!r}>"
+        return (
+            f"<Interactions: {counted(r, 'row')}, {counted(p, 'feature')}{outputs}; "
+            f"index {self.index!r}>"
+        )
 
 
 def _square(pairs: np.ndarray, p: int) -> np.ndarray:

@@ -20,7 +20,7 @@ import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from skshapley._tables import as_pandas
+from skshapley._tables import as_pandas, row_keys
 from skshapley._tools import unaddressed
 
 LONGEST = 400
@@ -55,9 +55,13 @@ def table_digest(X, index=None) -> str:
         ]
     else:
         frame = as_pandas(X)
+        try:
+            keys = pd.util.hash_pandas_object(frame, index=False).to_numpy()
+        except TypeError:  # cells with lists have no hash
+            keys = row_keys(frame)
         content = [
             [(str(name), str(dtype)) for name, dtype in frame.dtypes.items()],
-            pd.util.hash_pandas_object(frame, index=False).to_numpy(),
+            keys,
         ]
     if index is not None and not isinstance(index, pd.RangeIndex):
         content += [list(index.names), pd.util.hash_pandas_object(index).to_numpy()]

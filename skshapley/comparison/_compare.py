@@ -446,7 +446,8 @@ def _inputs(data: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str, object]]]:
         for value in pd.unique(column.dropna()):
             columns.append((column == value).fillna(False).to_numpy(dtype=np.float64))
             names.append((str(name), value))
-    return np.column_stack(columns), names
+    # Trees of scikit-learn sum numbers of 32 bits, and refuse larger ones.
+    return np.column_stack(columns).clip(-1e30, 1e30), names
 
 
 def _rules(

@@ -438,7 +438,9 @@ def _table(interactions, order) -> pd.DataFrame:
     if len(pairs) > 1:
         pairs = np.abs(pairs)
         main = np.abs(main)
-        errors = pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs))
+        # The squares of 1e200 are infinite. Powers of two change no digit.
+        unit = np.ldexp(1.0, np.frexp(pairs.max(initial=0.0))[1])
+        errors = (pairs / unit).std(axis=0, ddof=1) * unit / np.sqrt(len(pairs))
     values = pairs.mean(axis=0)
     names = interactions.feature_names
     np.fill_diagonal(values, main.mean(axis=0))

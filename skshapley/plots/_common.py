@@ -188,9 +188,10 @@ def wider_half(frame, *columns) -> NDArray[np.float64]:
         out.
     """
     errors = [frame[name].fillna(0.0) for name in columns if name in frame]
-    squares = np.sum([error.to_numpy() ** 2 for error in errors], axis=0)
-    total = frame["standard_error"].fillna(0.0).to_numpy() ** 2 + squares
-    return HALF_WIDTH * np.sqrt(np.where(squares > 0, total, 0.0))
+    # The squares of errors near 1e200 would be infinite.
+    added_error = np.hypot.reduce([error.to_numpy() for error in errors])
+    total = np.hypot(frame["standard_error"].fillna(0.0).to_numpy(), added_error)
+    return HALF_WIDTH * np.where(added_error > 0, total, 0.0)
 
 
 def response_name(explanation) -> str:

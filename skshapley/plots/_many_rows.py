@@ -357,6 +357,8 @@ def _order(values) -> np.ndarray:
     if len(values) < 3:
         return np.arange(len(values))
     values = values.reshape(len(values), -1)
+    # The squares of 1e200 are infinite. Powers of two change no digit.
+    values = np.ldexp(values, -np.frexp(np.abs(values).max(initial=0.0))[1])
     if len(values) < MANY:
         # Hierarchical clustering needs all distances; the optimal order of leaves is
         # slower still.

@@ -101,11 +101,13 @@ class LogLoss(Loss):
         self._classes = flat_classes(response.estimator)
         is_method = isinstance(response.method, str) and response.method != FUNCTION
         if is_method and (response.method != "predict_proba" or self._classes is None):
+            calibrate = "wrap it in sklearn.calibration.CalibratedClassifierCV, or "
+            remedy = "" if response.method == "predict_proba" else calibrate
             raise ValueError(
                 f'{self.owner} with loss="log_loss" needs the predict_proba of a classifier '
                 f"of one target; got {response.method} of "
-                f"{type(response.estimator).__name__}. Wrap it in "
-                "sklearn.calibration.CalibratedClassifierCV, or pass a callable loss."
+                f"{type(response.estimator).__name__}: {remedy}pass a callable loss of "
+                "(y, response)."
             )
 
     def targets(self, y, n) -> NDArray[np.intp]:

@@ -395,11 +395,19 @@ class Response:
                 f"The model's {self._label} returned shape {shape} for {n} rows{where};"
                 f" it must return ({n},) or ({n}, n_outputs)."
             )
-        hints = (
-            '; choose another response_method, such as "predict_proba"',
-            REMEDIES.get(self._label, ""),
+        of_text = ""
+        if hasattr(self.estimator, "predict_proba"):
+            of_text = '; choose another response_method, such as "predict_proba"'
+        elif hasattr(self.estimator, "classes_"):
+            of_text = "; pass response_method=skshapley.responses.same_class"
+        of_nan = REMEDIES.get(self._label, "")
+        return finite_numbers(
+            raw,
+            f"The model's {self._label}",
+            "row",
+            where,
+            (of_text, of_nan),
         )
-        return finite_numbers(raw, f"The model's {self._label}", "row", where, hints)
 
     def in_its_container(self, X) -> Any:
         """Return X with names if the model was fitted with names, else without.

@@ -4,6 +4,7 @@ import pickle
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
@@ -18,6 +19,27 @@ from skshapley.batches._fingerprint import code_digest, described
 from skshapley.exceptions import BatchError
 
 from .conftest import NAMES, contents, fitted, model
+
+# --- tables ---------------------------------------------------------------------------
+
+
+def test_lists_in_cells_belong_to_the_fingerprint(tmp_path):
+    def explainer(words):
+        table = pd.DataFrame({"a": [1.0, 2.0], "words": [["x"], words]})
+        function = partial(pd.DataFrame.apply, func=length, axis=1)
+        return ShapleyExplainer(function).fit(table), table
+
+    first, table = explainer(["x", "y"])
+    dataset = explain_batches(first, table, tmp_path / "out", verbose=False)
+    assert (dataset.read().values == first.explain(table).values).all()
+    assert explain_batches(first, table, tmp_path / "out", verbose=False).finished
+    with pytest.raises(FileExistsError, match="background"):
+        explain_batches(explainer(["x", "z"])[0], table, tmp_path / "out")
+
+
+def length(row):
+    return row["a"] * len(row["words"])
+
 
 # --- models that differ in one leaf ---------------------------------------------------
 

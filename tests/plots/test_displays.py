@@ -54,6 +54,28 @@ def _segments(container):
 # --- what all displays do -------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda plot: plot.bar().frame()["value"],
+        lambda plot: plot.matrix().frame().select_dtypes(float),
+        lambda plot: plot.interactions().frame()["value"],
+        lambda plot: plot.interactions().frame()["standard_error"],
+    ],
+    ids=["bar", "matrix", "interactions", "their errors"],
+)
+def test_huge_numbers_are_drawn_like_others(draw):
+    X = np.random.default_rng(0).normal(size=(13, 3))
+
+    def numbers(unit):
+        explainer = ShapleyExplainer(
+            lambda X: (X[:, 0] * X[:, 1] + X[:, 2]) * unit, interactions=True
+        )
+        return draw(explainer.fit(X[:9]).explain(X[9:]).plot).to_numpy()
+
+    np.testing.assert_allclose(numbers(1e200) / 1e200, numbers(1.0), atol=1e-12)
+
+
 @pytest.mark.thinned
 @pytest.mark.parametrize("display", DISPLAYS)
 @pytest.mark.parametrize(

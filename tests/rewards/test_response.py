@@ -13,6 +13,7 @@ from sklearn.ensemble import (
     IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
+    VotingClassifier,
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -29,6 +30,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skshapley import ShapleyExplainer
 from skshapley.exceptions import ModelOutputError
+from skshapley.responses import same_class
 from skshapley.rewards import Response
 
 N = 60
@@ -566,6 +568,17 @@ def test_labels_that_look_like_numbers_are_refused():
     model = LogisticRegression().fit(X, np.where(Y > 0, "1", "0"))
     with pytest.raises(ModelOutputError, match=r"not numbers.*another response_method"):
         probed(model, "predict")
+
+
+def test_labels_without_probabilities_suggest_a_response_that_works():
+    voting = VotingClassifier([("one", DecisionTreeClassifier())]).fit(X, TWO)
+    with pytest.raises(
+        ModelOutputError, match=r"response_method=skshapley.*same_class"
+    ):
+        probed(voting, "predict")
+    assert probed(voting, same_class)[1].shape == (len(X), 2)
+    with pytest.raises(ModelOutputError, match=r"one row of numbers, per row\.$"):
+        probed(lambda X: np.where(X[:, 0] > 0, "yes", "no"))
 
 
 def test_changing_numbers_of_outputs_are_refused():
