@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from sklearn.ensemble import (
+    ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -14,9 +15,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 
 from skshapley import ShapleyExplainer
+from skshapley.readers import READERS
 from skshapley.rewards import ConditionalReward
+from skshapley.trees import read_trees
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 30))
@@ -143,3 +147,12 @@ def test_forests_with_own_rows_skip_unused_columns():
     assert explainer.exact_ is None
     assert (explanation.values[:, UNUSED] == 0).all()
     assert (explanation.standard_errors[:, UNUSED] == 0).all()
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeRegressor, ExtraTreesClassifier])
+def test_forests_give_the_columns_of_their_splits_without_their_leaves(kind):
+    model = kind(random_state=0).fit(MASKED, SCORE > 0)
+    splits = READERS[f"sklearn.{kind.__name__}"].splits(model)
+    used = np.unique(splits[splits >= 0])
+    np.testing.assert_array_equal(used, USED)
+    assert set(used) == set(read_trees(model).feature) - {-1}

@@ -69,7 +69,7 @@ def choose(
         return Joint(labels, reward, entropy, plan=plan)
     size = draft.size
     if not draft.usual[0].traits.needs_all_players:
-        used = used_players(reward, size.n_players)
+        used = used_players(reward, size.n_players, reading.form)
         if not used.all():
             reward.leave_out(~used)
             size = replace(size, n_players=max(1, int(used.sum())))

@@ -12,7 +12,7 @@ from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._trees import Trees
 from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, Index
-from skshapley.readers._registry import read_model
+from skshapley.readers._registry import read_columns, read_model
 from skshapley.responses import SurvivalAt
 from skshapley.rewards import InterventionalReward, Reward
 from skshapley.rewards._masked import marked_players, split
@@ -278,7 +278,11 @@ def check_form(
 MIXED_ROWS = 64
 
 
-def used_players(reward: Reward, n_players: int) -> NDArray[np.bool_]:
+def used_players(
+    reward: Reward,
+    n_players: int,
+    form: ClosedForm | None,
+) -> NDArray[np.bool_]:
     """Return False for players that have no effect on the response of a reward, ``(p,)``.
 
     Parameters
@@ -286,6 +290,8 @@ def used_players(reward: Reward, n_players: int) -> NDArray[np.bool_]:
     reward : Reward
         Fitted.
     n_players : int
+    form : ClosedForm or None
+        Of the response, if it was read.
     """
     every = np.ones(n_players, dtype=bool)
     if not isinstance(reward, InterventionalReward):
@@ -298,7 +304,10 @@ def used_players(reward: Reward, n_players: int) -> NDArray[np.bool_]:
         # With ``transformed=False``, the first steps of a pipeline still select columns.
         _, estimator, source = split(response, masked.background)
         response = response.of(estimator)
-    used_columns[source[_read_columns(response, len(source))]] = True
+    if form is None:
+        used_columns[source[_read_columns(response, len(source))]] = True
+    else:
+        used_columns = form.used_columns(len(used_columns))
     used = marked_players(used_columns, masked.column_player, n_players)
     return used if used.all() or _ignores(reward, used) else every
 
@@ -308,9 +317,9 @@ def _read_columns(response: Any, n_columns: int) -> NDArray[np.bool_]:
     model, method = model_and_method(response)
     if method != FUNCTION and not callable(method):
         # The sum of trees has the splits of every other response of the same trees.
-        for score in (method, *SCORES, "raw"):
+        for score in ("raw", method, *SCORES):
             with suppress(UnreadableModelError):
-                return read_model(model, score).used_columns(n_columns)
+                return read_columns(model, score, n_columns)
     return np.ones(n_columns, dtype=bool)
 
 

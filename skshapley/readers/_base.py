@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._trees import TreeEnsemble
@@ -57,10 +59,13 @@ class TreeReader:
         From a fitted model to its `TreeEnsemble`, with all outputs.
     selects : bool, default=False
         Whether `ensemble` also takes the position of the only output to read.
+    splits : callable or None, default=None
+        From a fitted model to the columns of its splits, if that takes less time.
     """
 
     ensemble: Callable[..., TreeEnsemble]
     selects: bool = False
+    splits: Callable[[Any], NDArray[np.intp]] | None = None
 
     def __call__(self, model: Any, method: Any, ask: Ask) -> Form:
         """Return the sum of a model's trees as a closed form."""

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from skshapley._tools import installed
@@ -95,6 +97,26 @@ def read_model(model: Any, method: Any) -> ClosedForm:
         )
     form = reader(model, method, read_model)
     return Sum(form) if isinstance(form, list) else form
+
+
+def read_columns(model: Any, method: Any, n_columns: int) -> NDArray[np.bool_]:
+    """Return True for the columns that a response of a model uses, ``(d,)``.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    method : str
+    n_columns : int
+
+    Raises
+    ------
+    UnreadableModelError
+        If no reader knows the model, or its response cannot be read.
+    """
+    reader = _reader_of(model, method)
+    if isinstance(reader, TreeReader) and reader.splits is not None:
+        return np.isin(np.arange(n_columns), reader.splits(model))
+    return read_model(model, method).used_columns(n_columns)
 
 
 def _reader_of(model: Any, method: Any) -> Reader | None:

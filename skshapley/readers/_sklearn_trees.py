@@ -240,9 +240,15 @@ def read_tree(tree, value) -> dict[str, Any]:
     }
 
 
+def split_columns(model) -> np.ndarray:
+    """Return the column of each split of a tree or a forest; other nodes are negative."""
+    members = getattr(model, "estimators_", [model])
+    return np.concatenate([member.tree_.feature for member in members])
+
+
 READERS: dict[str, TreeReader] = {
     **{
-        f"{name}{kind}": TreeReader(read_forest)
+        f"{name}{kind}": TreeReader(read_forest, splits=split_columns)
         for name in ("DecisionTree", "ExtraTree", "RandomForest", "ExtraTrees")
         for kind in ("Regressor", "Classifier")
     },
