@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skshapley._tables import as_pandas, ordered_numbers
+from skshapley._tables import as_pandas, ordered_numbers, refuse_no_table
 from skshapley._tools import Count, check_values
 
 __all__ = ["by_correlation"]
@@ -51,6 +51,7 @@ def by_correlation(X, n_groups: int) -> dict[str, dict[str, list]]:
     from scipy.spatial.distance import squareform
 
     check_values("by_correlation", {"n_groups": n_groups}, {"n_groups": Count()})
+    refuse_no_table(X, "by_correlation")
     frame = as_pandas(X)
     if frame.shape[1] == 1:
         clusters = np.ones(1, dtype=int)

@@ -95,6 +95,7 @@ PARAMETERS = {
         'max_rows as "auto" or a positive int',
     ),
     "budget none": (dict(max_rows=0), ValueError, "positive int.* got 0"),
+    "budget None": (dict(max_rows=None), ValueError, "takes max_rows as .* got None"),
     "budget fraction": (dict(max_rows=2.5), ValueError, "got 2.5"),
     "budget bool": (dict(max_rows=True), ValueError, "got True"),
     "references": (

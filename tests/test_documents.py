@@ -287,3 +287,10 @@ def test_saved_documents_keep_the_order_of_tokens(model, tmp_path):
     )
     pd.testing.assert_frame_equal(shown, expected)
     assert shown["token"].str.cat() == TEXTS[1]
+
+
+def test_a_table_of_numbers_is_no_document():
+    model = make_pipeline(CountVectorizer(), LogisticRegression())
+    explainer = ShapleyExplainer(model.fit(["bad", "good"], [0, 1]))
+    with pytest.raises(TypeError, match="got a ndarray: pass a list"):
+        explainer.fit(np.ones((2, 3)))

@@ -14,6 +14,7 @@ import pytest
 from matplotlib.text import Text
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 from skshapley import (
     AmortizedExplainer,
@@ -24,6 +25,7 @@ from skshapley import (
 )
 from skshapley.explanation import Settings
 from skshapley.plots import BarDisplay, PlotAccessor
+from skshapley.responses import highest_probability
 
 R, P, K = 5, 3, 2
 
@@ -394,6 +396,29 @@ def test_merging_with_and_without_standard_errors():
 def test_merging_of_incompatible_explanations(other, word):
     with pytest.raises(ValueError, match=f"needs the same {word}:"):
         Explanation.merge([made(), other])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"index": "banzhaf"},
+        {"response_method": "log_odds"},
+        {"reward": "baseline"},
+        {"response_method": highest_probability},
+    ],
+)
+def test_merging_of_different_quantities(options):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = LogisticRegression().fit(X, X[:, 0] > 0)
+    of_probability = ShapleyExplainer(model).fit(X).explain(X[:2])
+    different = ShapleyExplainer(model, **options).fit(X).explain(X[2:4])
+    with pytest.raises(ValueError, match=f"needs the same {next(iter(options))}: got"):
+        Explanation.merge(of_probability, different)
+
+
+def test_merging_of_other_objects():
+    with pytest.raises(TypeError, match=r"takes explanations; got 3: Explanation"):
+        Explanation.merge([made(), 3])
 
 
 def test_merging_of_no_explanation():

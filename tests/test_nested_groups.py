@@ -366,6 +366,10 @@ def test_clusters_of_correlated_columns():
     assert len(by_correlation(table.to_numpy()[:, [0, 1, 2]].astype(float), 3)) == 3
     with pytest.raises(ValueError, match="n_groups"):
         by_correlation(table, 0)
+    with pytest.raises(
+        ValueError, match=r"by_correlation takes a table .* got 'a\.csv'"
+    ):
+        by_correlation("a.csv", 2)
 
 
 @pytest.mark.parametrize("kind", ["date", "category"])

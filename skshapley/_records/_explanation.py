@@ -40,6 +40,15 @@ from skshapley._records._selection import folded
 from skshapley._tools import Hinting, corrected, write_whole
 
 # Names in shap and elsewhere, and their counterparts
+# The settings that determine what the values measure
+QUANTITY = (
+    "response_method",
+    "output",
+    "explained_class",
+    "loss",
+    "reward",
+    "index",
+)
 INSTEAD = {
     "shap_values": "values",
     "expected_value": "base_values",
@@ -620,12 +629,19 @@ class Explanation(Hinting, Record):
         Raises
         ------
         ValueError
-            If there are no explanations, or their players or outputs differ.
+            If there are no explanations, or their players, outputs or settings such as
+            the response method and the index differ.
         """
         every: list[Any] = [explanations, *more] if more else list(explanations)
         if not every:
             raise ValueError(
                 "Explanation.merge needs at least one explanation; got none."
+            )
+        invalid = [part for part in every if not isinstance(part, Explanation)]
+        if invalid:
+            raise TypeError(
+                f"Explanation.merge takes explanations; got {invalid[0]!r:.60}: "
+                "Explanation.merge([first, second])."
             )
         subject = every[0]._subject
         for explanation in every[1:]:
@@ -653,7 +669,7 @@ class Explanation(Hinting, Record):
         return {
             "feature_names": self.feature_names.tolist(),
             "output_names": None if names is None else names.tolist(),
-            "output": self.settings.output,
+            **{name: getattr(self.settings, name) for name in QUANTITY},
             "index of interactions": None if pairs is None else pairs.index,
             "number of refits": None if refits is None else refits.shape[2],
         }

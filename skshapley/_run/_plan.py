@@ -32,6 +32,7 @@ from skshapley.stopping import RelativeError, StoppingRule
 # Repeated draws cost no evaluation, so a budget above the number of coalitions is never
 # spent. It is cut to the number of coalitions, or to this number, at which the error is
 # negligible
+UNUSED = object()  # users may pass None
 ENOUGH_EVALS = 2**18
 MOST_EVALS = 2**26  # per row without a stopping rule: hours for most models
 SMALL_BYTES = 2**27  # a single design may take this much, whatever the working memory
@@ -172,8 +173,8 @@ class Request:
         sampler: Any,
         solver: Any,
         stopping: Any,
-        max_rows: Any = None,
-        max_evals: Any = None,
+        max_rows: Any = UNUSED,
+        max_evals: Any = UNUSED,
         interactions: Any = False,
         index: Any = "shapley",
         rule: Rule | None = None,
@@ -187,7 +188,7 @@ class Request:
         sampler, solver, stopping, interactions, index
             As users pass them.
         max_rows, max_evals : int or "auto"
-            The budget in model rows; if None, in evaluations.
+            The budget, in model rows or in evaluations.
         rule : callable, default=usual_sampler
 
         Raises
@@ -218,8 +219,8 @@ class Request:
             owner,
             sampler,
             solver,
-            limit=max_evals if max_rows is None else max_rows,
-            in_evals=max_rows is None,
+            limit=max_evals if max_rows is UNUSED else max_rows,
+            in_evals=max_rows is UNUSED,
             stopping=stopping,
             index=values,
             pairs=pairs,

@@ -97,7 +97,12 @@ def _values(X: Any) -> list:
 
 
 def takes_documents(estimator: Any, X: Any) -> bool:
-    """Return True if the model takes X as documents rather than as a table."""
+    """Return True if the model takes X as documents rather than as a table.
+
+    Numbers for a vectoriser count as documents, which `as_documents` refuses.
+    """
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+        return _is_vectoriser(first_step(estimator))
     if is_column_of_text(X) or not is_table_of_text(X):
         return is_column_of_text(X)
     column = _text_column(estimator)
