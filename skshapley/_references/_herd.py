@@ -123,7 +123,8 @@ def fourier(
     longer than the features of a hundred rows.
     """
     first, second = rng.integers(0, len(numbers), size=(2, BANDWIDTH_PAIRS))
-    squares = ((numbers[first] - numbers[second]) ** 2).sum(axis=1)
+    differences = numbers.take(first, axis=0) - numbers.take(second, axis=0)
+    squares = (differences**2).sum(axis=1)
     gamma = 1 / (2 * np.median(squares[squares > 0])) if squares.any() else 1.0
     law = random_state(rng)
     frequencies = (2.0 * gamma) ** 0.5 * law.normal(size=(numbers.shape[1], count))

@@ -357,42 +357,51 @@ def balanced_order(
     rng : numpy.random.Generator
     """
     remaining = rng.permutation(len(features))
-    parts = []
-    size = GROUP_ROWS
-    while size > 1:
+    sizes = [GROUP_ROWS >> level for level in range(GROUP_ROWS.bit_length() - 1)]
+    whole_groups = {}
+    coins: dict[int, list[np.ndarray]] = {size: [] for size in sizes}
+    for size in sizes:
         count = len(remaining) // size
         groups = remaining[: count * size].reshape(count, size)
         remaining = remaining[count * size :]
-        groups = np.take_along_axis(
-            groups,
-            np.argsort(key[groups], axis=1, kind="stable"),
-            axis=1,
-        )
-        while groups.shape[1] > 1 and len(groups):
-            groups = _halves(features, groups, rng)
-        parts.append(groups.ravel())
-        size //= 2
-    return np.concatenate([*parts, remaining])
+        ranks = np.argsort(key[groups], axis=1, kind="stable")
+        whole_groups[size] = np.take_along_axis(groups, ranks, axis=1)
+        for part in sizes[sizes.index(size) :]:
+            coins[part].append(rng.random((count * size // part, 1)))
+    # Groups of all sizes are halved together: steps of few rows take as long as of many.
+    halves = np.empty((0, GROUP_ROWS), dtype=np.intp)
+    for size in sizes:
+        groups = np.concatenate([halves, whole_groups[size]])
+        halves = _halves(features, groups, np.concatenate(coins[size]) < 0.5)
+    return np.concatenate([halves.ravel(), remaining])
 
 
 def _halves(
     features: np.ndarray,
     groups: np.ndarray,
-    rng: np.random.Generator,
+    swapped: np.ndarray,
 ) -> np.ndarray:
-    """Return the two halves of each group, one after the other, ``(2 g, s / 2)``."""
+    """Return the two halves of each group, one after the other, ``(2 g, s / 2)``.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, m)
+    groups : ndarray of shape (g, s), int
+    swapped : ndarray of shape (g, 1), bool
+        Whether the second half comes first.
+    """
     count, size = groups.shape
     pairs = groups.reshape(count, size // 2, 2)
     differences = features.take(pairs[:, :, 0].T, axis=0)  # (s / 2, g, m)
     differences -= features.take(pairs[:, :, 1].T, axis=0)
-    straight = np.empty((size // 2, count), dtype=bool)
+    signs = np.empty((size // 2, count), dtype=features.dtype)
     excess = np.zeros(differences.shape[1:], dtype=features.dtype)
-    for choice, difference in zip(straight, differences, strict=True):
+    for sign, difference in zip(signs, differences, strict=True):
         # the assignment with the smaller difference of the halves' sums
-        np.less_equal(np.einsum("gm,gm->g", excess, difference), 0, out=choice)
-        excess += difference * np.where(choice, 1, -1).astype(features.dtype)[:, None]
-    swapped = rng.random((count, 1)) < 0.5
-    halves = np.where((swapped != straight.T)[:, :, None], pairs, pairs[:, :, ::-1])
+        sign[:] = np.where(np.einsum("gm,gm->g", excess, difference) <= 0, 1, -1)
+        excess += difference * sign[:, None]
+    straight = signs.T > 0
+    halves = np.where((swapped != straight)[:, :, None], pairs, pairs[:, :, ::-1])
     return halves.swapaxes(1, 2).reshape(2 * count, size // 2)
 
 

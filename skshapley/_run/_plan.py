@@ -347,8 +347,9 @@ class Plan:
         """The sampler and solver if all players matter; they are never started."""
         return self.request.methods(self.size, self.size.n_players)
 
+    @cached_property
     def bought(self) -> Bought:
-        """Return the draws that the budget buys if all players matter."""
+        """The draws that the budget buys if all players matter."""
         size = self.size
         values = size.values(self.max_rows)
         return self.usual[0].afford(values, size.n_players, size.n_references)
@@ -362,8 +363,7 @@ class Plan:
         """
         if self.samples:
             return 0
-        bought = self.bought()
-        return bought.to_stop * bought.price.draw
+        return self.bought.to_stop * self.bought.price.draw
 
     @property
     def takes_parts(self) -> bool:
@@ -380,7 +380,7 @@ class Plan:
         """True if a sample of the coalitions is evaluated."""
         size = self.size
         fewer_means = size.within(self.max_rows).rows_per_value < size.rows_per_value
-        return size.n_players > 1 and (fewer_means or self.bought().samples)
+        return size.n_players > 1 and (fewer_means or self.bought.samples)
 
     def as_text(self, n_values: int) -> str:
         """Return a phrase for the cost of `n_values` coalitions against one background row."""
