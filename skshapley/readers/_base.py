@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from skshapley._tables import model_columns
 from skshapley._trees import TreeEnsemble
 from skshapley.closed_forms import ClosedForm, Part, Trees
 from skshapley.exceptions import UnreadableModelError
@@ -44,11 +45,6 @@ def check_method(
         raise UnreadableModelError(reason, instead=instead)
 
 
-def names_of(model: Any) -> Any:
-    """Return the names of the columns that a model was fitted on, or None."""
-    return getattr(model, "feature_names_in_", None)
-
-
 @dataclass(frozen=True)
 class TreeReader:
     """Reader of models that are sums of trees.
@@ -69,7 +65,7 @@ class TreeReader:
 
     def __call__(self, model: Any, method: Any, ask: Ask) -> Form:
         """Return the sum of a model's trees as a closed form."""
-        return Trees(self.trees(model, method), names_of(model))
+        return Trees(self.trees(model, method), model_columns(model))
 
     def trees(self, model: Any, method: str, output: int | None = None) -> TreeEnsemble:
         """Return the trees of a model if their sum is the response.

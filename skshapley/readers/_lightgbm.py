@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tables import is_frame
+from skshapley._tables import is_frame, model_columns
 from skshapley._trees._ensemble import ZERO, TreeEnsemble, assemble, frame_to_matrix
 from skshapley.closed_forms import LinearLeaves, Trees
 from skshapley.exceptions import UnreadableModelError
@@ -21,7 +21,6 @@ from skshapley.readers._base import (
     TreeReader,
     check_method,
     check_sum,
-    names_of,
 )
 
 # Objectives with predictions on the scale of the raw score.
@@ -285,6 +284,6 @@ class LightGBMReader(TreeReader):
         trees, slopes = read_linear_leaves(model)
         if slopes:
             check_method(model, method, trees.methods, next(iter(trees.methods), None))
-            return LinearLeaves(trees, slopes, names_of(model))
+            return LinearLeaves(trees, slopes, model_columns(model))
         check_sum(model, trees, method)
-        return Trees(trees, names_of(model))
+        return Trees(trees, model_columns(model))

@@ -1,5 +1,6 @@
 """Readers of scikit-learn's linear models and of naive Bayes, from their public attributes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -87,15 +88,24 @@ def shares_of(scores: ClosedForm) -> Curve:
     return Curve(scores, softmax, np.eye(scores.n_outputs))
 
 
+def affine_map(
+    owner: Any,
+    function: Callable[[Any], Any],
+    width: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the matrix and the shift of an affine function of the columns of its owner."""
+    # They are known from its values at the origin and on the axes.
+    ends = np.concatenate([np.zeros((1, width)), np.eye(width)])
+    values = np.asarray(function(in_model_columns(owner, ends)))
+    values = values.reshape(width + 1, -1)
+    return values[1:] - values[0], values[0]
+
+
 def line_of(model: Any, method: Any, ask: Ask) -> LinearTerms:
     """Return a linear prediction, from its values at the origin and on the axes."""
     check_method(model, method, ["predict"], "predict")
-    d = model.n_features_in_
-    # Public attributes differ between these models; d + 1 predictions define any linear
-    # function.
-    ends = np.concatenate([np.zeros((1, d)), np.eye(d)])
-    predictions = model.predict(in_model_columns(model, ends)).reshape(d + 1, -1)
-    return LinearTerms(predictions[1:] - predictions[0], predictions[0])
+    # Public attributes differ between these models.
+    return LinearTerms(*affine_map(model, model.predict, model.n_features_in_))
 
 
 def _of_regressor(model: Any, method: str, ask: Ask) -> Form:

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from skshapley._tables import (
     MixedColumnsError,
     chosen_columns,
-    in_model_columns,
     passes,
     sources,
     take_columns,
@@ -33,7 +32,7 @@ from skshapley.closed_forms import (
 )
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers._base import Ask, Form, Reader, check_method
-from skshapley.readers._sklearn_linear import probability
+from skshapley.readers._sklearn_linear import affine_map, probability
 
 # Transformers with an affine inverse
 AFFINE = {"StandardScaler", "RobustScaler", "MinMaxScaler", "MaxAbsScaler"}
@@ -112,8 +111,11 @@ def _behind(steps: list[tuple[str, Any]], last: ClosedForm, width: int) -> list[
             maps = [later for _, later in steps[place:]]
             linear = isinstance(last, LinearTerms)
             curved = isinstance(last, Exponential | Logistic)
-            if (linear or curved) and all(_is_map(step, LINEAR_MAPS) for step in maps):
-                last = _mapped(maps, last, len(source))
+            if (linear or curved) and all(
+                _is_map(later, LINEAR_MAPS) for later in maps
+            ):
+                transform = make_pipeline(*maps).transform
+                last = last.of_columns(*affine_map(step, transform, len(source)))
                 break
             if not place and type(step).__name__ == "ColumnTransformer" and linear:
                 return _of_columns(step, _scaled(steps, last))
@@ -130,17 +132,6 @@ def _is_map(transformer: Any, names: set[str] = AFFINE) -> bool:
         and kind.__name__ in names
         and not getattr(transformer, "clip", False)
     )
-
-
-def _mapped(steps: list[Any], form: Any, width: int) -> ClosedForm:
-    """Return linear terms, or their curve, of the columns before some linear maps."""
-    # An affine map is known from its values at the origin and on the axes.
-    ends = np.concatenate([np.zeros((1, width)), np.eye(width)])
-    ends = in_model_columns(steps[0], ends)
-    for step in steps:
-        ends = step.transform(ends)
-    ends = np.asarray(ends)
-    return form.of_columns(ends[1:] - ends[0], ends[0])
 
 
 def _scaled(steps: list[tuple[str, Any]], form: ClosedForm) -> LinearTerms:
@@ -413,9 +404,7 @@ def _inverse(
         raise UnreadableModelError(
             f"The target is transformed by {name}, and its inverse may not be affine"
         )
-    # An affine map is known from its values at the origin and on the axes.
-    constant = transformer.inverse_transform(np.zeros((1, k)))
-    return transformer.inverse_transform(np.eye(k)) - constant, constant[0]
+    return affine_map(transformer, transformer.inverse_transform, k)
 
 
 def wrapper_of(attribute: str) -> Reader:

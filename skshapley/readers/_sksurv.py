@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skshapley._tables import in_model_columns
+from skshapley._tables import in_model_columns, model_columns
 from skshapley.closed_forms import ClosedForm, Curve, Exponential, Trees
-from skshapley.readers._base import Ask, Reader, check_method, names_of
+from skshapley.readers._base import Ask, Reader, check_method
 from skshapley.readers._sklearn_linear import line_of
 from skshapley.readers._sklearn_trees import of_estimator, read_tree
 from skshapley.responses import SurvivalAt
@@ -44,7 +44,7 @@ def read_boosting(model: Any, method: Any, ask: Ask) -> ClosedForm:
         read_tree(stage.tree_, stage.tree_.value[:, 0, 0] * share)
         for stage, share in zip(stages, shares, strict=True)
     ]
-    return Trees(of_estimator(model, trees, 1), names_of(model))
+    return Trees(of_estimator(model, trees, 1), model_columns(model))
 
 
 def read_survival_forest(model: Any, method: Any, ask: Ask) -> ClosedForm:
@@ -63,7 +63,7 @@ def read_survival_forest(model: Any, method: Any, ask: Ask) -> ClosedForm:
             # event times.
             response = score[:, :, 0].sum(axis=1)[:, None]
         trees.append(read_tree(member.tree_, response / len(members)))
-    return Trees(of_estimator(model, trees, response.shape[1]), names_of(model))
+    return Trees(of_estimator(model, trees, response.shape[1]), model_columns(model))
 
 
 def read_time(model: Any, method: Any, ask: Ask) -> ClosedForm:
