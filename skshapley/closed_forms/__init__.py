@@ -4,7 +4,7 @@ from skshapley.closed_forms._base import ClosedForm
 from skshapley.closed_forms._curves import Curve, Exponential, Logistic
 from skshapley.closed_forms._linear import LinearTerms, Monomials, Tables
 from skshapley.closed_forms._products import ProductKernels
-from skshapley.closed_forms._sums import Part, Sum, View, view_by
+from skshapley.closed_forms._sums import Part, Sum, part_by
 from skshapley.closed_forms._trees import LinearLeaves, Trees
 
 CLOSED_FORMS: dict[str, type[ClosedForm]] = {
@@ -34,6 +34,5 @@ __all__ = [
     "Sum",
     "Tables",
     "Trees",
-    "View",
-    "view_by",
+    "part_by",
 ]

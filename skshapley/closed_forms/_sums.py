@@ -19,26 +19,30 @@ from skshapley.indices import Index
 
 
 @dataclass(frozen=True, eq=False)
-class View:
-    """The columns of a part of a model, each made from one column of the model's input.
+class Part:
+    """A term of a sum: a closed form, and its columns, each made from one input column.
 
     Attributes
     ----------
-    source : ndarray of shape (D,), int
-        The input column of each column.
-    width : int
-        Number of columns d of the input.
-    steps : tuple of fitted transformers
+    form : ClosedForm
+    source : ndarray of shape (D,), int, or None, default=None
+        The input column of each column. None: the form uses all columns unchanged.
+    width : int, default=0
+        Number of columns d of the input, for a `source`.
+    steps : tuple of fitted transformers, default=()
         The steps that make the columns. Without steps, the columns of `source` are
         unchanged.
     """
 
-    source: NDArray[np.intp]
-    width: int
+    form: ClosedForm
+    source: NDArray[np.intp] | None = None
+    width: int = 0
     steps: tuple = ()
 
     def __call__(self, X: Any) -> Any:
-        """Return the columns of the part, from a table ``(n, d)``."""
+        """Return the input table of the form, from a table ``(n, d)``."""
+        if self.source is None:
+            return X
         if not self.steps:
             X = as_array(X) if is_frame(X) else X
             return X[:, self.source]
@@ -48,12 +52,36 @@ class View:
             X = step.transform(X)
         return X
 
+    def owners(self, column_player: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the player of each column of the form.
 
-def view_by(function: Callable[..., Any], source: Any, width: int, *args: Any) -> View:
-    """Return a view with columns that a function makes, each from one column of X.
+        Parameters
+        ----------
+        column_player : ndarray of shape (d,), int
+            The player of each column of the input.
+        """
+        if self.source is None:
+            return column_player
+        if len(column_player) != self.width:
+            raise UnreadableModelError(
+                f"A part of the model was fitted on {self.width} columns, and the "
+                f"background has {len(column_player)}"
+            )
+        return column_player[self.source]
+
+
+def part_by(
+    form: ClosedForm,
+    function: Callable[..., Any],
+    source: Any,
+    width: int,
+    *args: Any,
+) -> Part:
+    """Return a part with columns that a function makes, each from one column of X.
 
     Parameters
     ----------
+    form : ClosedForm
     function : callable
         ``function(*args, X)`` returns an array of shape (n, D).
     source : array-like of shape (D,), int
@@ -65,49 +93,10 @@ def view_by(function: Callable[..., Any], source: Any, width: int, *args: Any) -
 
     Returns
     -------
-    view : View
+    part : Part
     """
-    return View(
-        np.asarray(source),
-        width,
-        (FunctionTransformer(partial(function, *args)),),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """A term of a sum: a closed form, and its columns.
-
-    Attributes
-    ----------
-    form : ClosedForm
-    view : View or None
-        None: the form uses all columns unchanged.
-    """
-
-    form: ClosedForm
-    view: View | None = None
-
-    def __call__(self, X: Any) -> Any:
-        """Return the input table of the form."""
-        return X if self.view is None else self.view(X)
-
-    def owners(self, column_player: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the player of each column of the form.
-
-        Parameters
-        ----------
-        column_player : ndarray of shape (d,), int
-            The player of each column of the input.
-        """
-        if self.view is None:
-            return column_player
-        if len(column_player) != self.view.width:
-            raise UnreadableModelError(
-                f"A part of the model was fitted on {self.view.width} columns, and the "
-                f"background has {len(column_player)}"
-            )
-        return column_player[self.view.source]
+    maker = FunctionTransformer(partial(function, *args))
+    return Part(form, np.asarray(source), width, (maker,))
 
 
 class Sum(ClosedForm):
@@ -253,16 +242,12 @@ def _merged(parts: Any) -> list[Part]:
     single: list[Part] = []
     ensembles: dict[tuple, list[Part]] = {}
     for part in parts:
-        form, view = part.form, part.view
-        if (
-            (view is not None and view.steps)
-            or not isinstance(form, Trees)
-            or form.trees.encode is not None
-        ):
+        form = part.form
+        if not isinstance(form, Trees) or part.steps or form.trees.encode is not None:
             single.append(part)
             continue
         trees = form.trees
-        width = trees.n_features if view is None else view.width
+        width = part.width or trees.n_features
         # Ensembles that compare thresholds differently, or miss values differently,
         # share no table.
         ensembles.setdefault(
@@ -280,14 +265,8 @@ def _one_ensemble(parts: list[Part]) -> Part:
     for part in parts:
         trees: TreeEnsemble = part.form.trees  # type: ignore[attr-defined]
         fields: Any = {"methods": (), "raw_response": None}
-        if part.view is not None:
-            fields |= {
-                "feature": np.where(
-                    trees.feature < 0,
-                    -1,
-                    part.view.source[trees.feature],
-                ),
-                "n_features": part.view.width,
-            }
+        if part.source is not None:
+            feature = np.where(trees.feature < 0, -1, part.source[trees.feature])
+            fields |= {"feature": feature, "n_features": part.width}
         ensembles.append(replace(trees, **fields))
     return Part(Trees(concatenate(ensembles)))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skshapley._trees._ensemble import TreeEnsemble
-from skshapley.closed_forms import LinearTerms, Part, Trees, view_by
+from skshapley.closed_forms import LinearTerms, Part, Trees, part_by
 from skshapley.readers._base import Ask, Form, Reader, TreeReader, check_method
 from skshapley.readers._sklearn_sums import wrapper_of
 from skshapley.readers._sklearn_trees import of_estimator
@@ -67,7 +67,7 @@ def _of_rules(model: Any, method: Any, ask: Ask) -> list[Part]:
         factor * slopes[:, None],
         [factor * float(np.ravel(model.intercept)[0]) + shift],
     )
-    parts = [Part(terms, view_by(_winsorized, np.arange(d), d, model))]
+    parts = [part_by(terms, _winsorized, np.arange(d), d, model)]
     if chains:
         parts.append(
             Part(Trees(of_estimator(model, chains, 1, single_precision=False)))

@@ -13,9 +13,8 @@ from skshapley.closed_forms import (
     ClosedForm,
     Exponential,
     LinearTerms,
-    Part,
     Tables,
-    view_by,
+    part_by,
 )
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers._base import Ask, Form, Reader, check_method
@@ -93,9 +92,12 @@ def read_machine(model: Any, method: str, ask: Ask) -> Form:
         source = [feature for (feature,) in model.term_features_]
         intercept = float(np.ravel(model.intercept_)[0])
         return [
-            Part(
+            part_by(
                 curve(np.ones(len(source)), intercept),
-                view_by(_terms, source, len(model.bins_), model),
+                _terms,
+                source,
+                len(model.bins_),
+                model,
             ),
         ]
     check_method(
@@ -117,14 +119,12 @@ def read_machine(model: Any, method: str, ask: Ask) -> Form:
         for term, scores in zip(terms, model.term_scores_, strict=True)
     ]
     return [
-        Part(
+        part_by(
             Tables(tables, np.reshape(model.intercept_, -1)),
-            view_by(
-                _codes,
-                [feature for _, feature in keys],
-                len(model.bins_),
-                _coding(model, keys),
-            ),
+            _codes,
+            [feature for _, feature in keys],
+            len(model.bins_),
+            _coding(model, keys),
         ),
     ]
 

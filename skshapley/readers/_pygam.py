@@ -13,7 +13,7 @@ from skshapley.closed_forms import (
     Logistic,
     Monomials,
     Part,
-    view_by,
+    part_by,
 )
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers._base import Ask, check_method
@@ -64,10 +64,8 @@ def read_gam(model: Any, method: str, ask: Ask) -> list[Part]:
     constant = float(model.coef_[-1]) if model.terms[-1].isintercept else 0.0
     source = [model.terms[place].feature for place in terms]
     width = model.statistics_["m_features"]
-    plain = Part(
-        CURVES[link](np.ones(len(terms)), constant),
-        view_by(_evaluated, source, width, model, terms),
-    )
+    curve = CURVES[link](np.ones(len(terms)), constant)
+    plain = part_by(curve, _evaluated, source, width, model, terms)
     if not terms:
         plain = Part(LinearTerms(np.zeros((width, 1)), [constant]))
     return [plain, *(_tensor(model, place) for place in joint)]
@@ -83,13 +81,13 @@ def _tensor(model: Any, place: int) -> Part:
     for start, number in zip(ends, numbers, strict=False):
         powers[np.arange(len(number)), start + number] = 1
     coef = model.coef_[model.terms.get_coef_indices(place)]
-    view = view_by(
+    return part_by(
+        Monomials(powers, coef[:, None], [0.0]),
         _splines,
         np.repeat([spline.feature for spline in splines], sizes),
         model.statistics_["m_features"],
         splines,
     )
-    return Part(Monomials(powers, coef[:, None], [0.0]), view)
 
 
 READERS = {"GAM": read_gam}

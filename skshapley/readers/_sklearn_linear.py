@@ -17,8 +17,7 @@ from skshapley.closed_forms import (
     LinearTerms,
     Logistic,
     Part,
-    View,
-    view_by,
+    part_by,
 )
 from skshapley.readers._base import Ask, Form, Reader, check_method
 
@@ -178,7 +177,7 @@ def _of_bayes(model: Any, method: str, ask: Ask) -> Form:
     if threshold is None:
         return form
     d = model.n_features_in_
-    return [Part(form, View(np.arange(d), d, (Binarizer(threshold=threshold),)))]
+    return [Part(form, np.arange(d), d, (Binarizer(threshold=threshold),))]
 
 
 def _squares(centre: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
@@ -202,7 +201,7 @@ def _of_normal_bayes(model: Any, method: str, ask: Ask) -> Form:
         method,
         LinearTerms(np.concatenate([away / variance, -0.5 / variance], axis=1).T, logs),
     )
-    return [Part(form, view_by(_squares, np.tile(np.arange(d), 2), d, centre))]
+    return [part_by(form, _squares, np.tile(np.arange(d), 2), d, centre)]
 
 
 READERS: dict[str, Reader] = {

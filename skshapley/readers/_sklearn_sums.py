@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,7 +29,6 @@ from skshapley.closed_forms import (
     Monomials,
     Part,
     Sum,
-    View,
 )
 from skshapley.exceptions import UnreadableModelError
 from skshapley.readers._base import Ask, Form, Reader, check_method
@@ -72,7 +72,7 @@ def _curve_of(
     if isinstance(form, Sum) and len(form.parts) == 1:
         part = form.parts[0]
         if isinstance(part.form, LinearTerms):
-            return Sum([Part(curve(part.form), part.view)])
+            return Sum([replace(part, form=curve(part.form))])
     return None
 
 
@@ -92,7 +92,7 @@ def of_pipeline(pipeline: Any, method: str, ask: Ask) -> Form:
     return _behind(transformers, ask(final, method), width)
 
 
-def _behind(steps: list[tuple[str, Any]], last: ClosedForm, width: int) -> list[Part]:
+def _behind(steps: list[tuple[str, Any]], last: Any, width: int) -> list[Part]:
     """Return a form on the columns that some steps make."""
     source = np.arange(width)
     columnwise: list[Any] = []
@@ -121,7 +121,7 @@ def _behind(steps: list[tuple[str, Any]], last: ClosedForm, width: int) -> list[
                 return _of_columns(step, _scaled(steps, last))
             raise UnreadableModelError(f"{mixed} (step {name!r})") from mixed
         columnwise.append(step)
-    return [Part(last, View(source, width, tuple(columnwise)))]
+    return [Part(last, source, width, tuple(columnwise))]
 
 
 def _is_map(transformer: Any, names: set[str] = AFFINE) -> bool:
@@ -163,14 +163,15 @@ def _of_columns(transformer: Any, form: LinearTerms) -> list[Part]:
         steps = member.steps if isinstance(member, Pipeline) else [(name, member)]
         steps = [(name, step) for name, step in steps if not passes(step)]
         select = FunctionTransformer(partial(take_columns, columns))
-        for part in _behind(steps, LinearTerms(coef, intercept), len(positions)):
-            view: Any = part.view
-            view = View(
-                positions[view.source],
+        parts += [
+            Part(
+                part.form,
+                positions[part.source],
                 transformer.n_features_in_,
-                (select, *view.steps),
+                (select, *part.steps),
             )
-            parts.append(Part(part.form, view))
+            for part in _behind(steps, LinearTerms(coef, intercept), len(positions))
+        ]
         # Only the first part carries the intercept; the sum must count it once.
         intercept = np.zeros(form.n_outputs)
     return parts
@@ -181,7 +182,8 @@ def _of_selector(selector: Any, method: str, ask: Ask) -> Form:
     return [
         Part(
             ask(selector.estimator_, method),
-            View(selector.get_support(indices=True), selector.n_features_in_),
+            selector.get_support(indices=True),
+            selector.n_features_in_,
         ),
     ]
 
@@ -231,7 +233,8 @@ def _of_bagging(model: Any, method: str, ask: Ask) -> Form:
         parts.append(
             Part(
                 form.combined(share * np.eye(form.n_outputs)),
-                View(np.asarray(columns), model.n_features_in_),
+                np.asarray(columns),
+                model.n_features_in_,
             )
         )
     return parts
