@@ -8,6 +8,7 @@ from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
 from sklearn.feature_selection import SelectKBest
@@ -149,10 +150,23 @@ def test_forests_with_own_rows_skip_unused_columns():
     assert (explanation.standard_errors[:, UNUSED] == 0).all()
 
 
-@pytest.mark.parametrize("kind", [DecisionTreeRegressor, ExtraTreesClassifier])
-def test_forests_give_the_columns_of_their_splits_without_their_leaves(kind):
+@pytest.mark.parametrize(
+    "kind", [DecisionTreeRegressor, ExtraTreesClassifier, HistGradientBoostingRegressor]
+)
+def test_the_columns_of_splits_are_those_of_the_trees(kind):
     model = kind(random_state=0).fit(MASKED, SCORE > 0)
     splits = READERS[f"sklearn.{kind.__name__}"].splits(model)
     used = np.unique(splits[splits >= 0])
     np.testing.assert_array_equal(used, USED)
-    assert set(used) == set(read_trees(model).feature) - {-1}
+    trees = read_trees(model)
+    assert set(used) == set(trees.feature[trees.left >= 0])
+
+
+def test_columns_of_splits_follow_the_encoder_of_categories():
+    categories = np.array([3, 20])
+    table = np.c_[MASKED[:, :3], X[:, 3:4] > 0, MASKED[:, 4:]]
+    table[:, 20] = MASKED[:, 20] > 0
+    model = HistGradientBoostingRegressor(categorical_features=categories)
+    model.fit(table, SCORE)
+    splits = READERS["sklearn.HistGradientBoostingRegressor"].splits(model)
+    assert set(splits) == set(read_trees(model).feature) - {-1}

@@ -5,6 +5,7 @@ their ``nodes``, ``_baseline_prediction``, ``_preprocessor`` and ``_raw_predict`
 layout is checked, so that a new layout is refused and not misread.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -37,8 +38,23 @@ def read_hist_gradient_boosting(model) -> TreeEnsemble:
     UnreadableModelError
         If this version of scikit-learn stores the trees in an unknown layout.
     """
+    return _checked(_read, model)
+
+
+def split_columns(model) -> NDArray[np.intp]:
+    """Return the column of each split of a HistGradientBoosting model.
+
+    Parameters
+    ----------
+    model : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+    """
+    return _checked(_split_columns, model)
+
+
+def _checked(read: Callable[[Any], Any], model: Any) -> Any:
+    """Return the result of a reader; raise UnreadableModelError for an unknown layout."""
     try:
-        return _read(model)
+        return read(model)
     except (AttributeError, ValueError) as error:  # a ValueError for a field of nodes
         import sklearn
 
@@ -48,15 +64,24 @@ def read_hist_gradient_boosting(model) -> TreeEnsemble:
         ) from error
 
 
+def _split_columns(model) -> NDArray[np.intp]:
+    trees = [predictor.nodes for trees in model._predictors for predictor in trees]
+    splits = [nodes["feature_idx"][nodes["is_leaf"] == 0] for nodes in trees]
+    return _columns(model)[np.concatenate(splits)]
+
+
+def _columns(model) -> NDArray[np.intp]:
+    """Return the column of each feature of the trees."""
+    if model._preprocessor is None:
+        return np.arange(model.n_features_in_)
+    # The encoder puts the categorical columns first.
+    categorical = model.is_categorical_
+    return np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)])
+
+
 def _read(model) -> TreeEnsemble:
-    columns = np.arange(model.n_features_in_)
+    columns = _columns(model)
     preprocessor = model._preprocessor
-    if preprocessor is not None:
-        # The encoder puts the categorical columns first.
-        categorical = model.is_categorical_
-        columns = np.concatenate(
-            [np.flatnonzero(categorical), np.flatnonzero(~categorical)]
-        )
     trees = [
         _read_tree(predictor, columns) | {"output": k}
         for iteration in model._predictors

@@ -23,7 +23,10 @@ from skshapley.readers import (
 )
 from skshapley.readers._base import Reader, TreeReader
 from skshapley.readers._catboost import read_catboost
-from skshapley.readers._hist_gradient_boosting import read_hist_gradient_boosting
+from skshapley.readers._hist_gradient_boosting import (
+    read_hist_gradient_boosting,
+    split_columns,
+)
 from skshapley.readers._lightgbm import LightGBMReader, read_lightgbm
 from skshapley.readers._xgboost import XGBoostReader, read_xgboost
 
@@ -36,7 +39,7 @@ _LIBRARIES: dict[str, Mapping[str, Reader]] = {
     | _sklearn_trees.READERS
     | dict.fromkeys(
         ("HistGradientBoostingRegressor", "HistGradientBoostingClassifier"),
-        TreeReader(read_hist_gradient_boosting),
+        TreeReader(read_hist_gradient_boosting, splits=split_columns),
     ),
     "imblearn": {"Pipeline": _sklearn_sums.of_pipeline},
     "xgboost": {
