@@ -8,7 +8,8 @@ tokens of documents are lists, because each document has its own.
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
 from typing import Any, BinaryIO, Self
@@ -17,30 +18,12 @@ import numpy as np
 import pandas as pd
 
 from skshapley._records._importance import errors_of
+from skshapley._records._interactions import of_pairs
 from skshapley._records._outcome import Record, Settings
 from skshapley._tables import META, Piece, decoded
 
 # pyarrow has no types
 ArrowTable = Any
-
-
-@dataclass(frozen=True)
-class Dimensions:
-    """The sizes of an explanation that determine its columns.
-
-    Attributes
-    ----------
-    players : list
-        Names of the players, of length p.
-    k : int
-        Number of outputs.
-    lengths : dict
-        Numbers in each element of a column of lists, by the name of the column.
-    """
-
-    players: list
-    k: int
-    lengths: dict[str, int]
 
 
 AXES = "rplk"  # rows, players, the numbers of an element, outputs
@@ -77,54 +60,66 @@ class Column:
     types: tuple[str, ...] = ("double",)
     is_error: bool = False
 
-    def names(self, size: Dimensions) -> list[str]:
+    def names(self, header: "Header") -> list[str]:
         """Return the names in the file."""
         if "p" not in self.axes:
             return [self.name]
-        return [f"{self.name}:{player}" for player in size.players]
+        return [f"{self.name}:{player}" for player in header.players]
 
-    def length(self, size: Dimensions) -> int:
+    def length(self, header: "Header") -> int:
         """Return the number of numbers in an element: of refits, or of pairs of players."""
-        p = len(size.players)
-        return size.lengths.get(self.name, p * (p - 1) // 2) if "l" in self.axes else 1
+        p = len(header.players)
+        return header.added.get(self.name, p * (p - 1) // 2) if "l" in self.axes else 1
+
+    def valid_types(self, header: "Header") -> tuple[str, ...]:
+        """Return the valid types in the file."""
+        if "l" not in self.axes:
+            return self.types
+        length = self.length(header)
+        fixed = f"fixed_size_list<element: double>[{length}]"
+        return (fixed if length else "list<element: double>",)
 
     def numbers(self, explanation: Record) -> np.ndarray:
         """Return the numbers of an explanation; NaN if they are unknown."""
         if self.attribute != "interactions":
             return errors_of(explanation, self.attribute)
-        pairs = explanation.interactions
-        square = errors_of(pairs) if self.is_error else pairs.values
-        first, second = np.triu_indices(square.shape[1], 1)
-        return square[:, first, second]
+        kind = "standard_errors" if self.is_error else "values"
+        return of_pairs(explanation.interactions, kind)
 
-    def cube(self, explanation: Record, size: Dimensions) -> np.ndarray:
+    def cube(self, explanation: Record, header: "Header") -> np.ndarray:
         """Return the numbers along all axes, ``(r, columns, length, k)``."""
-        shape = len(explanation), len(self.names(size)), self.length(size)
+        shape = len(explanation), len(self.names(header)), self.length(header)
         return np.broadcast_to(
             self.numbers(explanation).reshape(
                 *shape,
-                size.k if "k" in self.axes else 1,
+                header.k if "k" in self.axes else 1,
             ),
-            (*shape, size.k),
+            (*shape, header.k),
         )
 
-    def write(self, explanation: Record, size: Dimensions) -> Iterator[Any]:
-        """Yield the columns, with a line for each row and output."""
-        length = self.length(size)
-        for column in np.moveaxis(self.cube(explanation, size), 1, 0):
-            lines = np.swapaxes(column, 1, 2).reshape(len(explanation) * size.k, length)
+    def write(self, explanation: Record, header: "Header") -> Iterator[tuple[str, Any]]:
+        """Yield the columns by name, with a line for each row and output."""
+        columns = np.moveaxis(self.cube(explanation, header), 1, 0)
+        for name, column in zip(self.names(header), columns, strict=True):
+            lines = np.swapaxes(column, 1, 2).reshape(
+                len(explanation) * header.k,
+                self.length(header),
+            )
             yield (
-                lists_of(lines, not self.in_full) if "l" in self.axes else lines.ravel()
+                name,
+                lists_of(lines, not self.in_full)
+                if "l" in self.axes
+                else lines.ravel(),
             )
 
-    def read(self, table: ArrowTable, size: Dimensions) -> np.ndarray:
+    def read(self, table: ArrowTable, header: "Header") -> np.ndarray:
         """Return the numbers along the axes of the column."""
-        columns = [numbers_of(table[name]) for name in self.names(size)]
+        columns = [numbers_of(table[name]) for name in self.names(header)]
         lines = np.array(columns).reshape(
             len(columns),
-            len(table) // size.k,
-            size.k,
-            self.length(size),
+            len(table) // header.k,
+            header.k,
+            self.length(header),
         )
         return np.transpose(lines, (1, 0, 3, 2))[
             tuple(slice(None) if axis in self.axes else 0 for axis in AXES)
@@ -176,8 +171,6 @@ COSTS = (
 )
 # Attributes that the header names if they are None
 LACKING = [column.attribute for column in (*ERRORS, ENDS[2])]
-# The columns that the first version did not have
-ADDED = (REFITS,)
 COLUMNS = {column.name: column for column in (*ENDS, *OF_PLAYERS, *PAIRS, *COSTS)}
 
 # The numbers and texts of the tokens of a document, as lists
@@ -219,13 +212,13 @@ def tokens_of(explanation: Record) -> list[list[int]] | None:
 
 def token_columns(
     explanation: Record,
-    size: Dimensions,
+    header: "Header",
     tokens: list[list[int]],
 ) -> Iterator[tuple[str, Any]]:
     """Yield lists with the numbers and texts of each document's tokens."""
     import pyarrow as pa
 
-    k = size.k
+    k = header.k
     cells = explanation.data.to_numpy(dtype=object)
     names = [explanation.feature_names[players].tolist() for players in tokens]
     pieces = [cells[row, players].tolist() for row, players in enumerate(tokens)]
@@ -241,7 +234,7 @@ def token_columns(
         for name, column in lists.items()
     }
     for column in OF_TOKENS:
-        cube = column.cube(explanation, size)
+        cube = column.cube(explanation, header)
         lists[column.name] = [
             cube[row, players, 0, o]
             for row, players in enumerate(tokens)
@@ -261,7 +254,7 @@ def read_tokens(
     table: ArrowTable,
     names: np.ndarray | None,
     k: int,
-) -> tuple[np.ndarray, dict[str, np.ndarray], pd.DataFrame]:
+) -> tuple[np.ndarray, dict[Column, np.ndarray], pd.DataFrame]:
     """Return the names of tokens, their numbers by kind ``(r, p, k)``, and their pieces ``(r, p)``.
 
     Without names, these are the tokens in the table, in the order of first appearance.
@@ -271,20 +264,16 @@ def read_tokens(
         names = np.array([*dict.fromkeys(chain(*lists["feature"]))], dtype=object)
     place = {name: column for column, name in enumerate(names.tolist())}
     shape = len(table) // k, len(names), k
-    numbers = {column.name: np.zeros(shape) for column in OF_TOKENS}
+    numbers = {column: np.zeros(shape) for column in OF_TOKENS}
     data = np.full(shape[:2], None, dtype=object)
     for line, features in enumerate(lists["feature"]):
         row, output = divmod(line, k)
         columns = [place[name] for name in features]
-        for kind, whole in numbers.items():
-            whole[row, columns, output] = lists[kind][line]
-        for column, position, piece in zip(
-            columns,
-            lists["position"][line],
-            lists["piece"][line],
-            strict=True,
-        ):
-            data[row, column] = Piece.at(position, piece)
+        for column, whole in numbers.items():
+            whole[row, columns, output] = lists[column.name][line]
+        pieces = map(Piece.at, lists["position"][line], lists["piece"][line])
+        for player, piece in zip(columns, pieces, strict=True):
+            data[row, player] = piece
     return names, numbers, pd.DataFrame(data, columns=names, dtype=object)
 
 
@@ -338,40 +327,44 @@ class Header:
     unknown: list | None = None
     added: dict = field(default_factory=dict)
 
+    @cached_property
+    def players(self) -> list:
+        """The names of the p players."""
+        return [decoded(name) for name in self.features["names"]]
+
     @property
-    def size(self) -> Dimensions:
-        """The sizes that determine the columns."""
-        return Dimensions(
-            [decoded(name) for name in self.features["names"]],
-            1 if self.outputs is None else len(self.outputs["names"]),
-            self.added,
-        )
+    def keys(self) -> list[str]:
+        """The columns of the index; levels without a name are named by position."""
+        levels = self.index or []
+        unnamed = "index" if len(levels) == 1 else "index {}"
+        return [
+            f"key:{unnamed.format(place) if name is None else decoded(name)}"
+            for place, (name, _) in enumerate(levels)
+        ]
+
+    @property
+    def k(self) -> int:
+        """The number of outputs."""
+        return 1 if self.outputs is None else len(self.outputs["names"])
 
     def present(self, columns: Iterable[Column]) -> list[Column]:
-        """Return the columns of numbers that are in the file."""
+        """Return the columns of numbers that are in the file, without those of tokens."""
         # Unknown errors are written, as NaN.
         absent = set(self.lacking) - {column.attribute for column in ERRORS}
-        absent |= {
-            column.attribute for column in ADDED if column.name not in self.added
-        }
+        if REFITS.name not in self.added:
+            absent.add(REFITS.attribute)
         if self.interactions is None:
-            absent |= {column.attribute for column in PAIRS}
+            absent.add("interactions")
+        if self.of_tokens:
+            absent |= {column.attribute for column in OF_PLAYERS}
         return [column for column in columns if column.attribute not in absent]
-
-    def may_lack(self, kind: str) -> bool:
-        """Return True if some errors of a kind may be unknown."""
-        return self.unknown is None or kind in self.unknown
-
-    def metadata(self) -> dict[bytes, bytes]:
-        """Return the header as metadata of a file."""
-        return {META: json.dumps(asdict(self)).encode()}
 
     @classmethod
     def of(cls, metadata: dict[bytes, bytes]) -> Self:
         """Return the header of a file."""
         content = json.loads(metadata[META])
         # Later versions may add settings, columns and facts without a new format.
-        added = content.get("added", {}).keys() - {column.name for column in ADDED}
+        added = content.get("added", {}).keys() - {REFITS.name}
         settings = content["settings"].keys() - {item.name for item in fields(Settings)}
         facts = content.keys() - {item.name for item in fields(cls)}
         if content["format"] > FORMAT or added or settings or facts:
@@ -389,34 +382,25 @@ class Header:
     def expected(self) -> dict[str, tuple[str, ...]]:
         """Return the names of the columns with the valid types; an empty set allows any type."""
         types: dict[str, tuple[str, ...]] = {"row": ("int64",)}
-        for place, (name, _) in enumerate(self.index or ()):
-            types[key_column(name, place, self.index)] = ()
+        types |= dict.fromkeys(self.keys, ())
         if self.outputs is not None:
             types["output"] = ()
-        types |= self._types(ENDS)
+        types |= self._types((*ENDS, *OF_PLAYERS))
         if self.of_tokens:
             types |= {
                 name: (f"list<element: {kind}>",) for name, kind in TOKENS.items()
             }
         else:
-            types |= self._types(OF_PLAYERS)
-            types |= {f"data:{player}": () for player in self.size.players}
+            types |= {f"data:{player}": () for player in self.players}
         return types | self._types((*PAIRS, *COSTS))
 
     def _types(self, columns: Iterable[Column]) -> dict[str, tuple[str, ...]]:
         """Return the names of some columns in the file, with the valid types."""
-        types: dict[str, tuple[str, ...]] = {}
-        for column in self.present(columns):
-            valid = column.types
-            if "l" in column.axes:
-                length = column.length(self.size)
-                valid = (
-                    f"fixed_size_list<element: double>[{length}]"
-                    if length
-                    else "list<element: double>",
-                )
-            types |= dict.fromkeys(column.names(self.size), valid)
-        return types
+        return {
+            name: column.valid_types(self)
+            for column in self.present(columns)
+            for name in column.names(self)
+        }
 
     def check(self, metadata: Any, size: int) -> None:
         """Raise an error if names, types or sizes contradict the header.
@@ -435,7 +419,7 @@ class Header:
             nested = "<" in kind or kind in ("binary", "large_binary")
             if kind not in expected[name] if expected[name] else nested:
                 raise ValueError(f"its column {name!r} has the type {kind}")
-        if self.n_rows < 0 or metadata.num_rows != self.n_rows * self.size.k:
+        if self.n_rows < 0 or metadata.num_rows != self.n_rows * self.k:
             raise ValueError(f"it has {metadata.num_rows} lines for {self.n_rows} rows")
         if not self.of_tokens and len(self.data) != len(self.features["names"]):
             raise ValueError(f"it has types for {len(self.data)} columns of data")
@@ -446,10 +430,18 @@ class FutureFormatError(Exception):
     """A file uses a format newer than this version."""
 
 
-def check_errors(kind: str, errors: np.ndarray, may_lack: bool) -> None:
-    """Raise an error for negative or infinite errors, and for unexpected unknown ones."""
+def check_errors(kind: str, errors: np.ndarray, unknown: list | None = None) -> None:
+    """Raise an error for negative or infinite errors, and for unexpected unknown ones.
+
+    Parameters
+    ----------
+    kind : str
+    errors : ndarray
+    unknown : list of str, or None
+        The kinds with unknown errors, which are NaN. None: all.
+    """
     invalid = (errors < 0) | np.isinf(errors)
-    if not may_lack:
+    if unknown is not None and kind not in unknown:
         invalid |= np.isnan(errors)
     if invalid.any():
         raise ValueError(
@@ -487,12 +479,6 @@ def _check_sizes(metadata: Any, size: int) -> None:
 
 def kind_of(column: str) -> str:
     return column.partition(":")[0]
-
-
-def key_column(name: Any, place: int, levels: list | None) -> str:
-    """Return the column of a level of the index; unnamed levels are named by position."""
-    unnamed = "index" if len(levels or ()) == 1 else f"index {place}"
-    return f"key:{unnamed if name is None else decoded(name)}"
 
 
 # --- the hash of the footer -----------------------------------------------------------

@@ -225,12 +225,15 @@ class Interactions(Frozen):
         frame : DataFrame
             With columns ``row, [output,] feature, other, value, standard_error``.
         """
-        names, values, errors = by_pair(self)
+        numbers = {
+            "value": flat(of_pairs(self)),
+            "standard_error": flat(of_pairs(self, "standard_errors")),
+        }
         return long_frame(
             self.rows,
             self.output_names,
-            names,
-            {"value": values, "standard_error": errors},
+            names_of_pairs(self),
+            numbers,
         )
 
     def strongest(self, n: int = 10) -> pd.DataFrame:
@@ -245,14 +248,14 @@ class Interactions(Frozen):
         frame : DataFrame
             Lines of `to_frame`, the largest of each row first.
         """
-        names, values, _ = by_pair(self)
-        pairs = len(names["other"])
-        k = 1 if self.output_names is None else len(self.output_names)
-        # `to_frame` lists the pairs of a row and output consecutively.
-        size = np.abs(values).reshape(len(self) * k, pairs)
-        order = np.argsort(-size, axis=1, kind="stable")[:, :n]
-        lines = order + pairs * np.arange(len(order))[:, None]
-        return self.to_frame().iloc[lines.ravel()].reset_index(drop=True)
+        frame = self.to_frame()
+        p = len(self.feature_names)
+        # the pairs of a row and output are consecutive
+        shape = self.base_values.size, p * (p - 1) // 2
+        sizes = frame["value"].abs().to_numpy().reshape(shape)
+        order = np.argsort(-sizes, axis=1, kind="stable")[:, :n]
+        lines = order + sizes.shape[1] * np.arange(len(order))[:, None]
+        return frame.iloc[lines.ravel()].reset_index(drop=True)
 
     def importance(self) -> pd.DataFrame:
         """Return the mean absolute interaction of each pair, largest first, with its errors.
@@ -263,13 +266,18 @@ class Interactions(Frozen):
             Index: output (if there are several), feature and other. The columns are
             those of `Explanation.importance`.
         """
-        names, values, errors = by_pair(self)
+        values = flat(of_pairs(self))
         # one line per output and pair, as for a single row
-        lines = long_frame(pd.RangeIndex(1), self.output_names, names, {})
+        lines = long_frame(
+            pd.RangeIndex(1),
+            self.output_names,
+            names_of_pairs(self),
+            {},
+        )
         index = pd.MultiIndex.from_frame(lines.drop(columns="row").infer_objects())
         frame = mean_sizes(
             values,
-            errors,
+            flat(of_pairs(self, "standard_errors")),
             np.full(values.shape, np.nan),
             np.full(len(index), np.nan),
             index,
@@ -312,16 +320,14 @@ def _square(pairs: np.ndarray, p: int) -> np.ndarray:
     return out
 
 
-def by_pair(
-    record: Interactions,
-) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
-    """Return the names of the players of each pair, and values and errors ``(r, k pairs)``."""
+def of_pairs(record: Interactions, kind: str = "values") -> np.ndarray:
+    """Return values, or errors, of each pair, ``(r, pairs)`` or ``(r, pairs, k)``."""
     first, second = np.triu_indices(len(record.feature_names), 1)
-    names = {
-        "feature": record.feature_names[first],
-        "other": record.feature_names[second],
-    }
-    values, errors = (
-        flat(part[:, first, second]) for part in (record.values, errors_of(record))
-    )
-    return names, values, errors
+    return errors_of(record, kind)[:, first, second]
+
+
+def names_of_pairs(record: Interactions) -> dict[str, np.ndarray]:
+    """Return the names of the players of each pair."""
+    places = np.triu_indices(len(record.feature_names), 1)
+    names = (record.feature_names[place] for place in places)
+    return dict(zip(("feature", "other"), names, strict=True))

@@ -15,9 +15,10 @@ checksums. Nothing is compressed, and values, predictions and texts are written 
 A file therefore never unpacks to much more than its length.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -27,20 +28,15 @@ import pandas as pd
 
 from skshapley._records._format import (
     COLUMNS,
-    COSTS,
-    ENDS,
     ERRORS,
     FORMAT,
     LACKING,
-    OF_PLAYERS,
     PAIRS,
     ArrowTable,
-    Column,
     FutureFormatError,
     Header,
     check_errors,
     check_seal,
-    key_column,
     kind_of,
     read_tokens,
     sealed,
@@ -50,6 +46,7 @@ from skshapley._records._format import (
 from skshapley._records._interactions import Interactions
 from skshapley._records._outcome import Record, Settings
 from skshapley._tables import (
+    META,
     column_from_arrow,
     column_to_arrow,
     decoded,
@@ -93,7 +90,7 @@ def arrow_table(
     declared = ERRORS if pairs is None else (*ERRORS, PAIRS[1])
     errors = {column.name: column.numbers(explanation) for column in declared}
     for name, array in errors.items():
-        check_errors(name, array, may_lack=True)
+        check_errors(name, array)
     levels = index_to_arrow(explanation.index, unknown) if keyed else None
     tokens = tokens_of(explanation)
     data, notes = (
@@ -116,47 +113,35 @@ def arrow_table(
         unknown=[name for name, array in errors.items() if np.isnan(array).any()],
         added={} if refits is None else {"refit": refits.shape[2]},
     )
-    size = header.size
-    row, output = np.divmod(np.arange(r * size.k), size.k)
-
-    def numbers(declared: Iterable[Column]) -> Iterator[tuple[str, Any]]:
-        for column in header.present(declared):
-            yield from zip(
-                column.names(size),
-                column.write(explanation, size),
-                strict=True,
-            )
-
-    columns: list[tuple[str, Any]] = [
-        ("row", (np.arange(r) if rows is None else rows)[row])
-    ]
-    for place, (name, array, _) in enumerate(levels or ()):
-        columns.append((key_column(name, place, levels), array.take(pa.array(row))))
+    lines = np.arange(r * header.k)
+    row = lines // header.k
+    columns = [("row", (np.arange(r) if rows is None else rows)[row])]
+    for key, (_, array, _) in zip(header.keys, levels or (), strict=True):
+        columns.append((key, array.take(row)))
     if outputs is not None:
-        columns.append(("output", _labels(outputs).take(pa.array(output))))
-    columns += numbers(ENDS)
+        columns.append(("output", _labels(outputs).take(lines % header.k)))
+    for column in header.present(COLUMNS.values()):
+        columns += column.write(explanation, header)
     if tokens is not None:
-        columns += token_columns(explanation, size, tokens)
+        columns += token_columns(explanation, header, tokens)
     else:
-        columns += numbers(OF_PLAYERS)
-        for name, array in zip(size.players, data, strict=True):
-            columns.append((f"data:{name}", array.take(pa.array(row))))
-    columns += numbers((*PAIRS, *COSTS))
+        for name, array in zip(header.players, data, strict=True):
+            columns.append((f"data:{name}", array.take(row)))
     arrays = {name: pa.array(column) for name, column in columns}
     # A dict keeps one column of each name; the other would be lost silently.
     if len(arrays) < len(columns):
         raise ValueError(
             "A file of an explanation needs features and index levels with different "
-            f"names as text; got {[str(name) for name in size.players]} under "
+            f"names as text; got {[str(name) for name in header.players]} under "
             f"{list(explanation.index.names)}."
         )
     # numbers that every line has are not nullable
     required = {"row", *COLUMNS} - {column.name for column in PAIRS}
     schema = [
-        pa.field(name, array.type, nullable=kind_of(name) not in required)
-        for name, array in arrays.items()
+        pa.field(name, arrays[name].type, nullable=kind_of(name) not in required)
+        for name in header.expected()
     ]
-    return pa.table([*arrays.values()], schema=pa.schema(schema)), header
+    return pa.table(arrays, schema=pa.schema(schema)), header
 
 
 def write_table(
@@ -175,17 +160,18 @@ def write_table(
         for field in table.schema
         if "string" not in str(field.type) and kind_of(field.name) not in in_full
     ]
+    content = asdict(header) | {"part": part or {}}
     # in memory first: the seal needs the hash of the whole footer
-    content = BytesIO()
+    parquet = BytesIO()
     pq.write_table(
-        table.replace_schema_metadata(replace(header, part=part or {}).metadata()),
-        content,
+        table.replace_schema_metadata({META: json.dumps(content)}),
+        parquet,
         compression="none",
         use_dictionary=may_repeat,
         write_statistics=["row"],
         write_page_checksum=True,
     )
-    file.writelines(sealed(content.getvalue()))
+    file.writelines(sealed(parquet.getvalue()))
 
 
 def _data(frame: pd.DataFrame, typed: bool, unknown: Any) -> tuple[list, list]:
@@ -308,18 +294,15 @@ def _parts(
     table: ArrowTable,
     positions: np.ndarray | None,
 ) -> dict[str, Any]:
-    size = header.size
-    k = size.k
+    k = header.k
     names = _read(header.features)
     if positions is not None:
         # Each row has k consecutive lines, one for each output.
         table = table.take((positions[:, None] * k + np.arange(k)).ravel())
     heads = table.take(np.arange(len(table) // k) * k)
     numbers = {
-        column.name: column.read(table, size)
-        for column in header.present(
-            (*ENDS, *COSTS) if header.of_tokens else (*ENDS, *OF_PLAYERS, *COSTS),
-        )
+        column: column.read(table, header)
+        for column in header.present(COLUMNS.values())
     }
     if header.of_tokens:
         names, of_tokens, data = read_tokens(
@@ -337,23 +320,22 @@ def _parts(
             dict(enumerate(columns)),
             index=range(len(heads)),
         ).set_axis(names, axis=1)
-    for error in ERRORS:
-        check_errors(error.name, numbers[error.name], header.may_lack(error.name))
-
-    def shaped(array: np.ndarray) -> np.ndarray:
-        return array[..., 0] if header.outputs is None else array
-
-    parts: dict[str, Any] = {}
-    for name, array in numbers.items():
-        column = COLUMNS[name]
-        parts[column.attribute] = array if column in COSTS else shaped(array)
+    for column, array in numbers.items():
+        if column.is_error:
+            check_errors(column.name, array, header.unknown)
+        if header.outputs is None and "k" in column.axes:
+            numbers[column] = array[..., 0]
+    pairs = [numbers.pop(column, None) for column in PAIRS]
+    parts: dict[str, Any] = {
+        column.attribute: array for column, array in numbers.items()
+    }
     parts |= dict.fromkeys(header.lacking)
     index = pd.Index(heads["row"].to_numpy())
     if header.index is not None:
         index = index_from_arrow(
             [
-                (name, heads[key_column(name, place, header.index)], note)
-                for place, (name, note) in enumerate(header.index)
+                (name, heads[key], note)
+                for key, (name, note) in zip(header.keys, header.index, strict=True)
             ],
         )
     settings = {name: decoded(value) for name, value in header.settings.items()}
@@ -364,16 +346,13 @@ def _parts(
         settings=Settings(**settings),
     )
     if header.interactions is not None:
-        pairs, errors = (column.read(table, size) for column in PAIRS)
-        check_errors(PAIRS[1].name, errors, header.may_lack(PAIRS[1].name))
         parts["interactions"] = Interactions.of_pairs(
             parts["values"],
-            shaped(pairs),
-            shaped(errors),
+            *pairs,
             base_values=parts["base_values"],
             feature_names=names,
             index=header.interactions,
-            rows=parts["data"].index,
+            rows=index,
             output_names=parts["output_names"],
         )
     return parts
@@ -384,7 +363,5 @@ def _read(content: dict) -> np.ndarray:
     names = [decoded(name) for name in content["names"]]
     if not content["objects"]:
         return np.array(names)
-    # An empty array first: numpy would turn a list of tuples into two dimensions.
-    whole = np.empty(len(names), dtype=object)
-    whole[:] = names
-    return whole
+    # numpy would turn a list of tuples into two dimensions
+    return pd.Series(names, dtype=object).to_numpy()
