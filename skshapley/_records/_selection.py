@@ -1,8 +1,9 @@
 """Parts of an explanation: rows, players and outputs by position, name or label."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any, Generic
 
 import numpy as np
@@ -222,10 +223,28 @@ def _hint(name: Any, known: Any) -> str:
     return f": did you mean {' or '.join(map(repr, similar))}?" if similar else ""
 
 
-def checked_groups(groups: Any, owner: str) -> Mapping[Any, Any]:
-    """Return the groups as a mapping, or raise ValueError."""
+def innermost(
+    groups: Any,
+    owner: str,
+    path: tuple = (),
+) -> list[tuple[tuple, Any, Any]]:
+    """Return the names above, the name and the columns of each innermost group.
+
+    Parameters
+    ----------
+    groups : mapping or None
+    owner : str
+        Name of the class that has the groups, for errors.
+    path : tuple of str
+        The names of the groups that contain these.
+
+    Raises
+    ------
+    ValueError
+        If the groups or their parts are no mappings to columns, or empty.
+    """
     if groups is None:
-        return {}
+        return []
     if not hasattr(groups, "items") or not all(
         isinstance(members, (list, tuple, np.ndarray, pd.Index, Mapping))
         and len(members)
@@ -235,26 +254,20 @@ def checked_groups(groups: Any, owner: str) -> Mapping[Any, Any]:
             f"{owner} takes groups as None or {{name: [columns, ...]}} with at least "
             f"one column each, or as such dicts in a dict; got {groups!r}."
         )
-    for members in groups.values():
-        if isinstance(members, Mapping):
-            checked_groups(members, owner)
-    return groups
-
-
-def innermost(groups: Mapping, path: tuple = ()) -> Iterator[tuple[tuple, Any, Any]]:
-    """Yield the names above, the name and the columns of each innermost group."""
-    for name, members in groups.items():
-        if isinstance(members, Mapping):
-            yield from innermost(members, (*path, name))
-        else:
-            yield path, name, members
+    parts = [
+        innermost(members, owner, (*path, name))
+        if isinstance(members, Mapping)
+        else [(path, name, members)]
+        for name, members in groups.items()
+    ]
+    return [*chain(*parts)]
 
 
 def paths_of(explanation: Any, groups: Mapping | None) -> list[tuple[str, ...]]:
     """Return the names of the groups above each player, the outermost first."""
     names = [str(name) for name in explanation.feature_names]
     paths: dict[str, tuple] = {}
-    for above, key, columns in innermost(checked_groups(groups, OWNER)):
+    for above, key, columns in innermost(groups, OWNER):
         name = str(key)
         path = tuple(map(str, above))
         members = [str(column) for column in columns]

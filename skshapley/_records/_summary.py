@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skshapley._records._importance import errors_of, unsorted_importance
 from skshapley._records._outcome import Record
-from skshapley._records._selection import chosen, output
+from skshapley._records._selection import chosen
 from skshapley._tables import LEFT_OUT, MINUS, UNEXPLAINED, Piece, number, value_text
 from skshapley._tools import counted
 
@@ -74,13 +74,14 @@ def overall_sizes(explanation: Record) -> NDArray[np.float64]:
     return sizes if sizes.ndim == 1 else sizes.sum(axis=1)
 
 
-def _by_output(explanation: Record) -> dict[str, Record]:
+def _titles(explanation: Record) -> list[str]:
+    """Return the titles of the outputs; an empty one for a single output."""
     names = explanation.output_names
-    if names is None:
-        return {"": explanation}
     kind = kind_of_outputs(explanation)
-    titles = [name if isinstance(name, str) else f"{kind}{name}" for name in names]
-    return dict(zip(titles, [output(explanation, name) for name in names], strict=True))
+    return [
+        name if isinstance(name, str) else f"{kind}{name}"
+        for name in ([""] if names is None else names)
+    ]
 
 
 def _signed_table(explanation: Record, kept: NDArray[np.intp]) -> pd.DataFrame:
@@ -106,18 +107,24 @@ def _signed_table(explanation: Record, kept: NDArray[np.intp]) -> pd.DataFrame:
         *(part.ravel() for _, part in parts),
     )
     alone = len(explanation) == 1
-    columns = {}
-    for label in explanation.index:
-        for title, part in _by_output(explanation).items():
-            places = [title] if alone else [str(label), title]
-            name = ", ".join(filter(None, places)) or "value"
-            columns[name] = next(value_columns)
-            if alone and title:  # a single output has columns of errors
-                errors = ["", *_plus_minus(errors_of(part)[0, kept])]
-                columns[name] = [
-                    " ".join(pair).rstrip()
-                    for pair in zip_longest(columns[name], errors, fillvalue="")
-                ]
+    titles = _titles(explanation)
+    labels = [""] if alone else [str(label) for label in explanation.index]
+    places = [(label, title) for label in labels for title in titles]
+    names = [", ".join(filter(None, place)) or "value" for place in places]
+    columns = dict(zip(names, value_columns, strict=True))
+    if alone and explanation.output_names is not None:
+        # a single output has columns of errors
+        for name, output_errors in zip(
+            names,
+            errors_of(explanation)[0, kept].T,
+            strict=True,
+        ):
+            pairs = zip_longest(
+                columns[name],
+                ["", *_plus_minus(output_errors)],
+                fillvalue="",
+            )
+            columns[name] = [" ".join(pair).rstrip() for pair in pairs]
     if not alone:
         return pd.DataFrame(columns, index=lines)
     texts = [
@@ -162,8 +169,10 @@ def _fixed(value: float, decimals: int | None, sign: str) -> str:
 def _importance_table(explanation: Record) -> pd.DataFrame:
     """Return the importances of features: a column for each output, or for each error."""
     columns: dict[str, list[str]] = {}
-    for title, part in _by_output(explanation).items():
-        table = unsorted_importance(part)
+    whole = unsorted_importance(explanation)
+    p = len(explanation.feature_names)
+    for place, title in enumerate(_titles(explanation)):
+        table = whole.iloc[place * p : (place + 1) * p]
         texts = {
             "importance": [_text(size) for size in table["importance"]],
             "standard error": _plus_minus(table["standard_error"]),

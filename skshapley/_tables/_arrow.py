@@ -202,12 +202,11 @@ class Portable:
         packed = {}
         for name, part in state.items():
             if isinstance(part, pd.DataFrame):
-                name = f"{FRAME} {name}"
-                part = frame_to_bytes(part)
+                packed[f"{FRAME} {name}"] = frame_to_bytes(part)
             elif isinstance(part, pd.Index):
-                name = f"{INDEX} {name}"
-                part = frame_to_bytes(pd.DataFrame(index=part))
-            packed[name] = part
+                packed[f"{INDEX} {name}"] = frame_to_bytes(pd.DataFrame(index=part))
+            else:
+                packed[name] = part
         return packed
 
     def __setstate__(self, state: dict[str, Any]) -> None:

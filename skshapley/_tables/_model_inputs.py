@@ -37,23 +37,22 @@ class Piece(str):
 
 def is_column_of_text(X: Any) -> bool:
     """Return True if X is a one-dimensional list of documents, not a table."""
-    # A str is a sequence of letters, not of documents.
-    one_column = not isinstance(X, str) and not is_frame(X)
-    one_column &= getattr(X, "ndim", 1) == 1
-    lists = isinstance(X, list | tuple | np.ndarray | pd.Series)
+    is_list = isinstance(X, list | tuple | np.ndarray) or hasattr(X, "to_list")
     return (
-        one_column
-        and (lists or hasattr(X, "to_list"))
+        is_list
+        and getattr(X, "ndim", 1) == 1
         and any(isinstance(value, str) for value in _values(X))
     )
 
 
 def is_table_of_text(X: Any) -> bool:
     """Return True if X is a frame or an array of one text column."""
-    shape: tuple[int, ...] = getattr(X, "shape", ())
     is_table = is_frame(X) or isinstance(X, np.ndarray)
-    one_column = is_table and len(shape) == 2 and shape[1] == 1
-    return one_column and any(isinstance(value, str) for value in _values(X))
+    return (
+        is_table
+        and X.shape[1:] == (1,)
+        and any(isinstance(value, str) for value in _values(X))
+    )
 
 
 def as_documents(X: Any, owner: str) -> pd.Series:
@@ -70,7 +69,7 @@ def as_documents(X: Any, owner: str) -> pd.Series:
     TypeError
         For other containers, or a document that is not a str.
     """
-    if isinstance(X, str) or not (is_column_of_text(X) or is_table_of_text(X)):
+    if not (is_column_of_text(X) or is_table_of_text(X)):
         description = (
             f"the str {X[:40]!r}" if isinstance(X, str) else f"a {type(X).__name__}"
         )

@@ -306,17 +306,16 @@ def _choose(present, instances, replacements, out) -> None:
 class FramePool(ColumnPool):
     """Pandas frames of any dtypes, column by column: the rows to explain, then the background."""
 
-    def __init__(self, X, background, column_player) -> None:
-        super().__init__(X, background, column_player)
-        self._names = list(background.columns)
-
     @cached_property
     def _columns(self) -> Iterable[Any]:
-        return [_joined(self.X[name], self.background[name]) for name in self._names]
+        return [
+            _joined(self.X[name], self.background[name])
+            for name in self.background.columns
+        ]
 
     def hybrid(self, coalitions, rows, references) -> Any:
         columns = zip(
-            self._names,
+            self.background.columns,
             self._columns,
             self._index(coalitions, rows, references),
             strict=True,

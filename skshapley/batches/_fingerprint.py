@@ -31,13 +31,12 @@ def digest_of(*parts) -> str:
     """Return a 128-bit hash of arrays, texts and numbers, equal in every process."""
     state = blake2b(digest_size=16)
     for part in parts:
-        if not isinstance(part, np.ndarray):
-            state.update(repr(part).encode("utf-8", "backslashreplace"))
-        elif part.dtype.kind == "O":  # its bytes are addresses
-            state.update(repr(part.tolist()).encode("utf-8", "backslashreplace"))
-        else:
+        if isinstance(part, np.ndarray) and part.dtype.kind != "O":
             state.update(f"{part.dtype.str}{part.shape}".encode())
             state.update(np.ascontiguousarray(part).tobytes())
+        else:  # the bytes of an array of objects are addresses
+            content = part.tolist() if isinstance(part, np.ndarray) else part
+            state.update(repr(content).encode("utf-8", "backslashreplace"))
         state.update(b"|")
     return state.hexdigest()
 

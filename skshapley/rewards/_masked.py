@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from skshapley._records._selection import checked_groups, innermost
+from skshapley._records._selection import innermost
 from skshapley._tables import (
     MixedColumnsError,
     Portable,
@@ -94,7 +94,7 @@ class Players:
         labels = list(columns)
         group_of_column: dict[int, object] = {}
         paths: dict[int, tuple] = {}  # the groups above a player, by its first column
-        for path, name, members in innermost(checked_groups(groups, owner)):
+        for path, name, members in innermost(groups, owner):
             positions = [_position(column, columns, name, owner) for column in members]
             for position in positions:
                 if position in group_of_column:
