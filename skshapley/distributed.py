@@ -8,6 +8,7 @@ DuckDB, `skshapley.batches.explain_batches`.
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
@@ -140,16 +141,14 @@ class _Part:
         """Return the columns without features, and the attributions."""
         X = frame if self._columns is None else frame[self._columns]
         other_columns = frame.drop(columns=X.columns)
+        values = np.empty(0)
         # Dask calls the function with an empty frame to find the columns, and
         # explainers refuse empty tables.
-        if not len(frame):
-            empty = pd.DataFrame(columns=self.names, index=frame.index, dtype="float64")
-            return pd.concat([other_columns, empty], axis=1)
-        has_names = self._columns is not None or is_frame(self._explainer.background_)
-        table = X if has_names else X.to_numpy()
-        values = self._explainer.values(table)
+        if len(frame):
+            has_names = self._columns or is_frame(self._explainer.background_)
+            values = self._explainer.values(X if has_names else X.to_numpy())
         flat = pd.DataFrame(
-            values.reshape(len(frame), -1),
+            values.reshape(len(frame), len(self.names)),
             index=frame.index,
             columns=self.names,
         )

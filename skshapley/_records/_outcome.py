@@ -262,11 +262,13 @@ def joined(records: Sequence[Any], name: str) -> np.ndarray | None:
     parts = [getattr(record, name) for record in records]
     if all(part is None for part in parts):
         return None
-    for place, record in enumerate(records):
-        if parts[place] is None:  # nothing was left out, or errors are unknown
-            shape = (record.base_values if name == "others" else record.values).shape
-            parts[place] = np.full(shape, 0.0 if name == "others" else np.nan)
-    whole = np.concatenate(parts)
+    # where a part is None, nothing was left out, or numbers are unknown
+    like, blank = ("base_values", 0.0) if name == "others" else ("values", np.nan)
+    arrays = [
+        np.full(getattr(record, like).shape, blank) if part is None else part
+        for record, part in zip(records, parts, strict=True)
+    ]
+    whole = np.concatenate(arrays)
     # All NaN means that no method gave errors, which is recorded as None.
     return None if name in ERRORS and np.isnan(whole).all() else whole
 

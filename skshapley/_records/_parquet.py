@@ -176,18 +176,15 @@ def write_table(
 
 def _data(frame: pd.DataFrame, typed: bool, unknown: Any) -> tuple[list, list]:
     columns = []
-    for place in range(frame.shape[1]):
-        column = frame.iloc[:, place]
+    for name, column in frame.items():
+        # a later piece of the table may contain other numbers than integers
+        floats = not typed and pd.api.types.is_integer_dtype(column.dtype)
         try:
-            # a later piece of the table may contain other numbers than integers
-            floats = not typed and pd.api.types.is_integer_dtype(column.dtype)
             columns.append(
                 column_to_arrow(column.astype(float) if floats else column, unknown)
             )
         except (TypeError, NotImplementedError, ValueError) as error:
-            raise TypeError(
-                f"Column {column.name!r} cannot be saved: {error}"
-            ) from error
+            raise TypeError(f"Column {name!r} cannot be saved: {error}") from error
     return [array for array, _ in columns], [note for _, note in columns]
 
 

@@ -68,11 +68,10 @@ class LabelIndexer(Generic[SomeRecord]):
         selects this label.
         """
         explanation = self.explanation
-        label, further_keys = key, ()
         levels = isinstance(explanation.index, pd.MultiIndex)
         is_label = levels and pd.api.types.is_hashable(key) and key in explanation.index
-        if isinstance(key, tuple) and key and not is_label:
-            label, further_keys = key[0], key[1:]
+        has_parts = isinstance(key, tuple) and key and not is_label
+        label, *further_keys = key if has_parts else (key,)
         places = pd.Series(np.arange(len(explanation)), index=explanation.index)
         try:
             positions = places.loc[label]

@@ -234,12 +234,13 @@ def _sentences(explanation: Record) -> list[str]:
     notes = []
     sampling = _mean(explanation.standard_errors)
     background = _mean(explanation.background_errors)
-    if background > sampling:
-        note = f"errors {background:.2g} of the background as a sample"
-        if sampling:
-            of_sampling = f"errors {sampling:.2g} of sampling, and larger ones, "
-            note = f"{of_sampling}{background:.2g}, of the background as a sample"
-        notes.append(note)
+    if background > sampling > 0:
+        notes.append(
+            f"errors {sampling:.2g} of sampling, and larger ones, {background:.2g}, of "
+            "the background as a sample"
+        )
+    elif background > sampling:
+        notes.append(f"errors {background:.2g} of the background as a sample")
     # Another background would change the values.
     scope = "exact for this background" if notes else "exact"
     sentences = [settings.method.replace("exact", scope, 1)]

@@ -196,11 +196,8 @@ class Portable:
 
     def __getstate__(self) -> Any:
         """Return the attributes, frames and indices as bytes."""
-        state = super().__getstate__()
-        if not isinstance(state, dict):
-            return state
         packed = {}
-        for name, part in state.items():
+        for name, part in (super().__getstate__() or {}).items():
             if isinstance(part, pd.DataFrame):
                 packed[f"{FRAME} {name}"] = frame_to_bytes(part)
             elif isinstance(part, pd.Index):

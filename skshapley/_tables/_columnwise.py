@@ -8,6 +8,7 @@ other transformers are refused.
 """
 
 from collections import UserList
+from contextlib import suppress
 from copy import copy
 from typing import Any
 
@@ -95,39 +96,30 @@ def _of_function(transformer, width) -> NDArray[np.intp]:
     )
 
 
-def sources_or_trial(transformer, width, sample) -> np.ndarray:
+def sources_or_trial(transformer, width, sample) -> NDArray[np.intp]:
     """Return the `sources` of a transformer, by a trial on some rows if nothing is known of it.
+
+    In a trial, each column in turn takes the values of other rows. The output columns
+    that change depend on it.
 
     Parameters
     ----------
     transformer : fitted transformer
     width : int
+        Number of columns d of its input.
     sample : callable
-        Returns these rows, ``(n, width)``.
-    """
-    try:
-        return sources(transformer, width)
-    except UnknownStepError:
-        return tried_sources(transformer, sample())
-
-
-def tried_sources(transformer, table) -> NDArray[np.intp]:
-    """Return the input column of each output column, by a trial on some rows.
-
-    Each column in turn takes the values of other rows. The output columns that change
-    depend on it.
-
-    Parameters
-    ----------
-    transformer : fitted transformer
-    table : array or frame of shape (n, d)
+        Returns the rows of a trial, an array or frame of shape (n, d).
 
     Raises
     ------
     MixedColumnsError
-        If changes of two columns change the same output column, no change changes it,
-        or the trial fails.
+        If an output column may depend on several input columns. In a trial: if changes
+        of two columns change the same output column, no change changes it, or the trial
+        fails.
     """
+    with suppress(UnknownStepError):
+        return sources(transformer, width)
+    table = sample()
     n, d = table.shape
     pool = row_pool(table, table, np.arange(d))
     rows = np.arange(n)

@@ -505,11 +505,7 @@ def refuse_unusual_cells(X: Any, background: Any, error: Exception, owner: str) 
     kind = ModelOutputError if isinstance(error, ModelOutputError) else ValueError
     if any(word in text for word in ABOUT_NUMBERS):
         table = as_pandas(X)
-        missing = table.isna().to_numpy(copy=True)
-        for column, dtype in enumerate(table.dtypes):
-            if pd.api.types.is_float_dtype(dtype):
-                numbers = table.iloc[:, column].to_numpy(np.float64, na_value=np.nan)
-                missing[:, column] |= ~np.isfinite(numbers)
+        missing = (table.isna() | table.isin([np.inf, -np.inf])).to_numpy()
         if missing.any():
             row, column = np.argwhere(missing)[0]
             rows = "background rows" if background is None else "rows"

@@ -109,11 +109,9 @@ def ordered_numbers(column) -> NDArray[np.float64]:
         # NaT is the least int64 and would otherwise be the earliest date.
         counts = column.astype("int64").to_numpy(dtype=np.float64)
         return np.where(column.isna(), np.nan, counts)
-    if pd.api.types.is_numeric_dtype(column):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if column.dtype == object:
-        # A table of numbers and strings in one ndarray has dtype object.
+    # A table of numbers and strings in one ndarray has dtype object.
+    if pd.api.types.is_numeric_dtype(column) or column.dtype == object:
         numbers = pd.to_numeric(column, errors="coerce")
         if numbers.notna().sum() == column.notna().sum():
-            return numbers.to_numpy(dtype=np.float64)
+            return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     return np.full(len(column), np.nan)

@@ -124,4 +124,3 @@ def _say(line: str) -> None:
         LOGGER.info(line)
         return
     sys.stderr.write(line + "\n")
-    sys.stderr.flush()

@@ -34,6 +34,7 @@ LAZY = ("dask", "polars", "duckdb")  # libraries of lazy tables, read part by pa
 
 def _table_source(table: Any) -> Source:
     """Return the source of one array, sparse matrix or frame."""
+    table = table.tocsr() if sparse.issparse(table) else table
     if is_frame(table):
         columns = {
             str(name): str(dtype)
@@ -226,8 +227,6 @@ def open_source(source: Any) -> Source:
         return _arrow_source(
             source if isinstance(source, ds.Dataset) else ds.dataset(source)
         )
-    if sparse.issparse(source) and source.ndim == 2:
-        return _table_source(source.tocsr())
     if is_bare(source) or is_frame(source):
         if np.ndim(source) != 2:
             raise ValueError(
@@ -255,7 +254,7 @@ def _from_path(path: Path) -> Source:
     if path.suffix.lower() == ".csv":
         return _csv_source(path)
     if path.suffix.lower() == ".npz":
-        return _table_source(read_sparse(path).tocsr())
+        return _table_source(read_sparse(path))
     ds = needed("pyarrow.dataset", OWNER, "parquet")
 
     return _arrow_source(ds.dataset(path, format="parquet", partitioning="hive"))

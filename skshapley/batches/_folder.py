@@ -78,13 +78,11 @@ class BatchFile:
 
     Attributes
     ----------
-    path : Path
     record : BatchRecord
     part : ExplanationFile or None
         None if no row of the batch could be explained.
     """
 
-    path: Path
     record: BatchRecord
     part: ExplanationFile | None
 
@@ -102,7 +100,7 @@ class BatchFile:
         part = ExplanationFile.open(path) if path.suffix == ".parquet" else None
         content = read_json(path) if part is None else part.header.part
         try:
-            return cls(path, BatchRecord(**content), part)
+            return cls(BatchRecord(**content), part)
         except TypeError as error:
             raise DamagedFileError(path, "it is no part of a run") from error
 
