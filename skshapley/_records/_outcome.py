@@ -1,7 +1,7 @@
 """Records of runs and explanations: arrays, axes, the efficiency gap and the method used."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from inspect import signature
 from reprlib import Repr
@@ -197,8 +197,7 @@ class Settings(Hinting):
     @property
     def all(self) -> dict[str, Any]:
         """All known attributes by name."""
-        values = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {name: value for name, value in values if value is not None}
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     @property
     def method(self) -> str:

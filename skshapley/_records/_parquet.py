@@ -322,7 +322,7 @@ def _parts(
             check_errors(column.name, array, header.unknown)
         if header.outputs is None and "k" in column.axes:
             numbers[column] = array[..., 0]
-    pairs = [numbers.pop(column, None) for column in PAIRS]
+    pairs: list[Any] = [numbers.pop(column, None) for column in PAIRS]
     parts: dict[str, Any] = {
         column.attribute: array for column, array in numbers.items()
     }

@@ -196,8 +196,9 @@ class Portable:
 
     def __getstate__(self) -> Any:
         """Return the attributes, frames and indices as bytes."""
+        state: Any = super().__getstate__()
         packed = {}
-        for name, part in (super().__getstate__() or {}).items():
+        for name, part in (state or {}).items():
             if isinstance(part, pd.DataFrame):
                 packed[f"{FRAME} {name}"] = frame_to_bytes(part)
             elif isinstance(part, pd.Index):
