@@ -348,7 +348,7 @@ class Header:
         return 1 if self.outputs is None else len(self.outputs["names"])
 
     def present(self, columns: Iterable[Column]) -> list[Column]:
-        """Return the columns of numbers that are in the file, without those of tokens."""
+        """Return the columns of numbers in the file, except lists of tokens."""
         # Unknown errors are written, as NaN.
         absent = set(self.lacking) - {column.attribute for column in ERRORS}
         if REFITS.name not in self.added:
