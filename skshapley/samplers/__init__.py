@@ -15,7 +15,6 @@ from skshapley.samplers._coalitions import (
     SquareRoot,
     Uniform,
 )
-from skshapley.samplers._draw import PERMUTATION_SAMPLERS, draw_permutations
 from skshapley.samplers._exact import Exact
 from skshapley.samplers._graph_methods import (
     ConnectedRegression,
@@ -26,13 +25,14 @@ from skshapley.samplers._graph_methods import (
 )
 from skshapley.samplers._kernels import KendallKernel, MallowsKernel, SpearmanKernel
 from skshapley.samplers._marginal import Classical, Owen, OwenHalved, Stratified
-from skshapley.samplers._odd import Odd, OddLeverage
-from skshapley.samplers._odd_ranked import RankedOdd
+from skshapley.samplers._odd import Odd, OddLeverage, RankedOdd
 from skshapley.samplers._ordered import ExactNested, Nested, Ordered
 from skshapley.samplers._permutation_sets import (
+    PERMUTATION_SAMPLERS,
     Herding,
     SequentialBayesianQuadrature,
     Sobol,
+    draw_permutations,
 )
 from skshapley.samplers._permutations import (
     Antithetic,

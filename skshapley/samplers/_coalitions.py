@@ -18,7 +18,7 @@ distribution of the remaining sizes.
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
 
@@ -321,6 +321,7 @@ class Kernel(CoalitionSampler):
         return weight / weight.sum()
 
 
+@dataclass(eq=False, repr=False)
 class Importance(CoalitionSampler):
     """Coalitions drawn one by one from the importance distribution of Grah & Thouvenot (2020).
 
@@ -347,17 +348,16 @@ class Importance(CoalitionSampler):
     array([0.203, 0.275, 0.523])
     """
 
-    paired = False
-    replacement = True
+    paired: bool = field(default=False, init=False)
+    replacement: bool = field(default=True, init=False)
+    ratio: float | None = None
+
     _constraints = {
         "ratio": Maybe(
             Number(above=0),
             hint="it is D/C, and None is the square root of the number of players",
         ),
     }
-
-    def __init__(self, ratio: float | None = None) -> None:
-        self.ratio = ratio
 
     def size_law(self, n_players: int) -> np.ndarray:
         """Return q(l), proportional to (sqrt(l) D + C) / (sqrt(l) (d - l))."""
@@ -367,6 +367,7 @@ class Importance(CoalitionSampler):
         return law / law.sum()
 
 
+@dataclass(eq=False, repr=False)
 class Uniform(CoalitionSampler):
     """Coalitions drawn one by one, each with probability 1/(2^p - 2).
 
@@ -386,12 +387,10 @@ class Uniform(CoalitionSampler):
     array([0.286, 0.429, 0.286])
     """
 
-    paired = False
-    replacement = True
-    _constraints = {}
+    paired: bool = field(default=False, init=False)
+    replacement: bool = field(default=True, init=False)
 
-    def __init__(self) -> None:
-        pass
+    _constraints = {}
 
     def size_law(self, n_players: int) -> np.ndarray:
         """Return C(d, l)/(2^d - 2), through logarithms; 0 where it underflows."""

@@ -18,7 +18,7 @@ from sklearn.feature_extraction.image import grid_to_graph
 NAMES = '"chain", "ring", ("grid", (height, width))'
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Graph:
     """An undirected graph without loops; nodes are players.
 
@@ -27,30 +27,26 @@ class Graph:
 
     Attributes
     ----------
-    adjacency : scipy.sparse.csr_array of shape (p, p), bool
-        Symmetric, sorted indices, empty diagonal.
+    n_nodes : int
+        Number of nodes p.
+    edges : bytes
+        The sorted edges in both directions, ``(2, e)`` int32.
     grid : tuple of int or None
         The shape of the grid in C order, if the graph was specified as a grid.
     """
 
-    adjacency: sparse.csr_array
+    n_nodes: int
+    edges: bytes
     grid: tuple[int, ...] | None = None
 
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes p."""
-        return self.adjacency.shape[0]
-
     @cached_property
-    def _key(self) -> tuple[Any, ...]:
-        a = self.adjacency
-        return self.grid, a.indptr.tobytes(), a.indices.tobytes()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Graph) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
+    def adjacency(self) -> sparse.csr_array:
+        """The adjacency matrix, ``(p, p)`` bool, with sorted indices."""
+        first, second = np.frombuffer(self.edges, dtype=np.int32).reshape(2, -1)
+        return sparse.csr_array(
+            (np.ones(len(first), dtype=bool), (first, second)),
+            shape=(self.n_nodes, self.n_nodes),
+        )
 
     @property
     def complete(self) -> bool:
@@ -180,19 +176,8 @@ def _from_edges(
     """Return the graph of edges ``(2, e)`` in either or both directions, without loops."""
     edges = edges[:, edges[0] != edges[1]]
     directed = np.concatenate([edges, edges[::-1]], axis=1)
-    ones = np.ones(directed.shape[1], dtype=bool)
-    # The conversion merges edges given in both directions, and sorts the indices.
-    adjacency = sparse.coo_array(
-        (ones, (directed[0], directed[1])),
-        shape=(n_nodes, n_nodes),
-    ).tocsr()
-    # one index type gives equal graphs equal bytes
-    arrays = (
-        adjacency.data,
-        adjacency.indices.astype(np.int32),
-        adjacency.indptr.astype(np.int32),
-    )
-    return Graph(sparse.csr_array(arrays, adjacency.shape), grid)
+    distinct = np.unique(directed, axis=1).astype(np.int32)
+    return Graph(n_nodes, distinct.tobytes(), grid)
 
 
 class Patch(NamedTuple):

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from skshapley._process._pairs import Blocks, OddDesign, RandomOddDesign
+from skshapley._process._process import ranked_players
 from skshapley._tools import OneOf
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
 from skshapley.samplers._coalitions import with_complements
 from skshapley.samplers._odd_designs import (
     LEAST_ROWS,
+    chosen_pairs,
     first_pairs,
     leverage_pairs,
     n_all_pairs,
@@ -26,6 +28,7 @@ from skshapley.samplers._odd_designs import (
 
 REFERENCES = ("blocks", "all")
 MOST_PAIRS = 2000  # used by the Gaussian process; further ones are drawn at random
+MOST_RANKED = 500  # players
 LEAST_SHARE = 4  # with blocks, a quarter of a pair per player on each row is sufficient
 
 
@@ -103,19 +106,27 @@ class Odd(Sampler):
         return max(1, min(n_references, n_rows // least))
 
     def _start(self, task: SamplerTask) -> None:
-        self._share = 1.0 if task.background is None else task.background.share
-        # by row to explain: the pairs, the background rows of blocks, and their weights
-        self._pairs: dict[int, np.ndarray] = {}
-        self._block_rows: dict[int, np.ndarray] = {}
-        self._blocks: dict[int, Blocks] = {}
+        weights = self.reference_weights_
+        n_pairs = self.n_draws_ // 2
         self._n_asked = np.zeros(len(self.rngs_), dtype=np.intp)  # pairs of each row
         self._n_blocks = 1
         if self.references == "blocks":
-            self._n_blocks = n_blocks(
-                self.reference_weights_,
-                self.n_players_,
-                self.n_draws_ // 2,
-            )
+            self._n_blocks = n_blocks(weights, self.n_players_, n_pairs)
+        if self._n_blocks == 1:
+            # the cost of a Cholesky factorisation grows with the cube of the pairs
+            n_chosen = min(n_pairs, MOST_PAIRS)
+            self._pairs = [
+                first_pairs(rng, self.n_players_, n_chosen) for rng in self.rngs_
+            ]
+            return
+        share = 1.0 if task.background is None else task.background.share
+        self._block_rows = np.stack(
+            [
+                rows_of_blocks(rng, weights, self._n_blocks, shuffled=share == 1)
+                for rng in self.rngs_
+            ]
+        )
+        self._blocks = [Blocks.of(rows, weights, share) for rows in self._block_rows]
 
     def _ask(self, rows: np.ndarray, n: int) -> OddDesign:
         # n/2 pairs, and the full coalition with the first
@@ -124,10 +135,11 @@ class Odd(Sampler):
             np.stack(part)
             for part in zip(*[ask(row, n // 2) for row in rows.tolist()], strict=True)
         )
+        self._n_asked[rows] += n // 2
         coalitions = with_complements(pairs)
         if self._n_blocks > 1:
             references = np.take_along_axis(
-                np.stack([self._block_rows[row] for row in rows]),
+                self._block_rows[rows],
                 of_pairs[:, :, None],
                 axis=1,
             )
@@ -146,30 +158,19 @@ class Odd(Sampler):
 
     def _ask_blocks(self, row: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return n pairs for each block, at first with the full coalition, and their blocks."""
-        rng = self.rngs_[row]
         p = self.n_players_
         count = self._n_blocks
-        if row in self._blocks:
-            return pairs_of_blocks(rng, self._blocks[row].share, p, count * n)
-        weights = self.reference_weights_
-        block_rows = rows_of_blocks(rng, weights, count, shuffled=self._share == 1)
-        blocks = Blocks.of(block_rows, weights, self._share)
-        self._block_rows[row] = block_rows
-        self._blocks[row] = blocks
-        pairs, block = pairs_of_blocks(rng, blocks.share, p, count * n)
+        share = self._blocks[row].share
+        pairs, block = pairs_of_blocks(self.rngs_[row], share, p, count * n)
+        if self._n_asked[row]:
+            return pairs, block
         full = np.ones((count, p), dtype=bool)
         return np.concatenate([full, pairs]), np.append(np.arange(count), block)
 
     def _ask_whole(self, row: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return n pairs against all background rows, and their `OddDesign.drawn`."""
-        p = self.n_players_
-        rng = self.rngs_[row]
         start = self._n_asked[row]
-        if row not in self._pairs:
-            # the cost of a Cholesky factorisation grows with the cube of the pairs
-            self._pairs[row] = first_pairs(rng, p, min(self.n_draws_ // 2, MOST_PAIRS))
         pairs = self._pairs[row][start : start + n]
-        self._n_asked[row] += n
         n_random = n - len(pairs)
         if start == 0:
             pairs = np.pad(pairs, ((1, 0), (0, 0)), constant_values=True)
@@ -178,7 +179,11 @@ class Odd(Sampler):
             return pairs, drawn
         # Pairs beyond the capacity are drawn at random, so that their errors can be
         # estimated.
-        random_pairs, expected = leverage_pairs(rng, p, n_random)
+        random_pairs, expected = leverage_pairs(
+            self.rngs_[row],
+            self.n_players_,
+            n_random,
+        )
         return np.concatenate([pairs, random_pairs]), np.append(drawn, expected)
 
 
@@ -237,3 +242,100 @@ class OddLeverage(Sampler):
             ),
             exact=n // 2 == n_all_pairs(p),
         )
+
+
+class RankedOdd(Sampler):
+    """Complementary pairs of a design that is made once for p players, for the solver "gp".
+
+    The first pairs are the single players. Their effects rank the players. The other
+    pairs are chosen for players whose strength falls with their rank, as those that
+    reduce the variance of the Shapley values most. Pairs and matrices depend on the
+    numbers of players and pairs alone, so all rows and games share them. A row takes
+    milliseconds beside its evaluations, and its error is near the error with "odd" on
+    models. On games with a strong structure, the squared error of "odd" is .3 to .8 of
+    it from four evaluations per player on, and takes ten times as long.
+
+    Every coalition is evaluated against the whole background. A design has at most 2000
+    pairs and 500 players.
+
+    References
+    ----------
+    Musco & Witter (2025), Provably accurate Shapley value estimation via leverage score
+    sampling, ICLR. Hedayat & Wallis (1978), Hadamard matrices and their applications,
+    Annals of Statistics 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skshapley import shapley_values
+    >>> from skshapley.samplers import RankedOdd
+    >>> result = shapley_values(
+    ...     lambda S: S @ np.arange(12.0),
+    ...     n_players=12,
+    ...     sampler=RankedOdd(),
+    ...     max_evals=50,
+    ...     random_state=0,
+    ... )
+    >>> bool(np.abs(result.values - np.arange(12)).max() < 1e-9)
+    True
+    """
+
+    produces = OddDesign
+    # the design is planned for all draws
+    traits = SamplerTraits(goes_on=False, distinct=True)
+
+    def price(self, n_players: int, n_references: int) -> Price:
+        """Return the price of coalitions: at least the single players and their complements."""
+        if n_players > MOST_RANKED:
+            raise ValueError(
+                f"RankedOdd takes at most {MOST_RANKED} players; got {n_players}: "
+                'choose sampler="antithetic".'
+            )
+        most = 2 * min(MOST_PAIRS, n_all_pairs(n_players))
+        return Price.of_coalitions(
+            1,
+            n_references,
+            min(2 * n_players, most),
+            most,
+            step=2,
+        )
+
+    def draws_now(self, asked: int) -> int:
+        """Return the number of remaining draws before or after the players are ranked."""
+        singles = min(2 * self.n_players_, self.n_draws_)
+        return (singles if asked < singles else self.n_draws_) - asked
+
+    def _start(self, task: SamplerTask) -> None:
+        p = self.n_players_
+        self._pairs = chosen_pairs(p, self.n_draws_ // 2)
+        self._n_asked = np.zeros(len(self.rngs_), dtype=np.intp)  # pairs of each row
+        self._ranked = np.stack([rng.permutation(p) for rng in self.rngs_])
+
+    def _ask(self, rows: np.ndarray, n: int) -> OddDesign:
+        # n/2 pairs, and the full coalition with the first
+        p = self.n_players_
+        ranked = self._ranked[rows]
+        start = int(self._n_asked[rows[0]])
+        pairs = self._pairs[start : start + n // 2]
+        self._n_asked[rows] += len(pairs)
+        coalitions = pairs[:, np.argsort(ranked, axis=1)].transpose(1, 0, 2)
+        if start == 0:
+            # the single players are in their order, because they have no ranks yet
+            coalitions[:, :p] = pairs[:p]
+            coalitions = np.pad(
+                coalitions,
+                ((0, 0), (1, 0), (0, 0)),
+                constant_values=True,
+            )
+        return OddDesign(
+            with_complements(coalitions),
+            exact=start + len(pairs) == n_all_pairs(p),
+            ranked=ranked,
+        )
+
+    def _tell(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
+        if self._n_asked[rows[0]] == self.n_players_:
+            self._ranked[rows] = ranked_players(
+                (values[:, ::2] - values[:, 1::2]) / 2,
+                self._ranked[rows],
+            )

@@ -39,6 +39,7 @@ LEAST_ROUNDS = 1.6
 # They cost budget: the squared error is .93 times as large without them, and 1.14 times
 # with one row in four.
 ONCE_AGAIN = 16
+DRAWN_TOGETHER = 256  # background rows of a row to explain, at least
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -228,53 +229,35 @@ class _Rows:
     ) -> None:
         self._rng = rng
         self._weights = weights
-        self._random = references == "random"
+        self._references = references
         self._row_order = order
-        self._places = np.empty(0, dtype=np.intp)
         self._rest = np.empty(0, dtype=np.intp)
 
     def take(self, n: int) -> np.ndarray:
+        while len(self._rest) < n:
+            self._rest = np.append(self._rest, self._next())
+        rows, self._rest = np.split(self._rest, [n])
+        return rows
+
+    def _next(self) -> np.ndarray:
+        """Return some of the next rows: a stream has the same rows in any parts."""
         b = len(self._weights)
-        if self._random:
+        if self._references == "random":
             # Drawn with replacement, so rows follow the weights exactly and in
             # independent units.
-            return self._rng.choice(b, size=n, p=self._weights)
-        if self._row_order is not None:
-            while len(self._rest) < n:
-                self._rest = np.concatenate(
-                    [self._rest, self._sampled(self._row_order, n - len(self._rest))]
-                )
-        else:
-            self._rest = np.append(
-                self._rest,
-                self._rng.permuted(
-                    np.tile(np.arange(b), (max(0, -(-(n - len(self._rest)) // b)), 1)),
-                    axis=1,
-                ),
-            )
-        result = self._rest[:n]
-        self._rest = self._rest[n:]
-        return result
-
-    def _sampled(self, order: RowOrder, n: int) -> np.ndarray:
-        """Return the next places, `n` or more unless the order ends."""
-        if not len(self._places):
-            self._places = order.shuffled(self._rng)
-        n_sets = min(-(-n // (ONCE_AGAIN + 1)), len(self._places) // ONCE_AGAIN)
-        # Places that do not fill a set are kept for the next call.
-        n_places = n_sets * ONCE_AGAIN or len(self._places)
-        places = self._places[:n_places]
-        self._places = self._places[n_places:]
-        if not n_sets:
-            return places
-        sets = places.reshape(n_sets, ONCE_AGAIN)
+            return self._rng.choice(b, size=DRAWN_TOGETHER, p=self._weights)
+        if self._row_order is None:
+            n_rounds = -(-DRAWN_TOGETHER // b)
+            rounds = np.tile(np.arange(b), (n_rounds, 1))
+            return self._rng.permuted(rounds, axis=1).ravel()
+        places = self._row_order.shuffled(self._rng)
+        n_sets = len(places) // ONCE_AGAIN
+        n_in_sets = n_sets * ONCE_AGAIN
+        sets = places[:n_in_sets].reshape(n_sets, ONCE_AGAIN)
         # A random place of each set, so that the repeated rows represent all others.
-        return np.column_stack(
-            [
-                sets,
-                sets[np.arange(n_sets), self._rng.integers(ONCE_AGAIN, size=n_sets)],
-            ]
-        ).ravel()
+        again = self._rng.integers(ONCE_AGAIN, size=n_sets)
+        used = np.column_stack([sets, sets[np.arange(n_sets), again]])
+        return np.append(used, places[n_in_sets:])
 
 
 def with_reverses(permutations: np.ndarray) -> np.ndarray:
