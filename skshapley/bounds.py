@@ -399,7 +399,6 @@ def leverage_samples(epsilon, delta, n_players) -> Numbers:
 
 VERSIONS = ("corrected", "sharp", "published", "preprint")
 STEPS = ("inverse", "sqrt", "constant")
-LAWS = ("importance", "uniform")
 
 
 def gradient_norm(n_players, radius, bound, *, law="importance") -> Numbers:
@@ -432,7 +431,7 @@ def gradient_norm(n_players, radius, bound, *, law="importance") -> Numbers:
     >>> round(float(gradient_norm(16, 4.0, 1.0)), 2)
     430.8
     """
-    one_of("gradient_norm", "law", law, LAWS)
+    one_of("gradient_norm", "law", law, ("importance", "uniform"))
     radius = np.asarray(radius, dtype=float)
     bound = np.asarray(bound, dtype=float)
     d = n_players
@@ -576,7 +575,6 @@ def expected_error(
     28.2
     """
     one_of("expected_error", "step", step, STEPS)
-    n_evals = np.asarray(n_evals, dtype=float)
     kappa = condition_number(n_players, radius, bound, law=law, version=version)
     if step == "inverse":
         return 4 * kappa**2 / n_evals
@@ -738,9 +736,6 @@ def least_evals(epsilon, delta, n_players, radius, bound, **options) -> Numbers:
     return np.where(target > floor, np.maximum(count - early, 0.0), np.inf)[()]
 
 
-VALUES = ("local", "connected")
-
-
 def absolute_information(joint, first, second, given=()) -> float:
     """Return the absolute mutual information I_a(first; second | given) of discrete variables.
 
@@ -877,6 +872,6 @@ def graph_error(epsilon, *, method="local", whole=False) -> Numbers:
     >>> float(graph_error(0.1)), float(graph_error(0.1, whole=True))
     (0.4, 0.2)
     """
-    one_of("graph_error", "method", method, VALUES)
+    one_of("graph_error", "method", method, ("local", "connected"))
     local = 2 if whole else 4
     return (local + 2 * (method == "connected")) * np.asarray(epsilon, dtype=float)

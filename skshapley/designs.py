@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 
 def _of_rows(plan: np.ndarray, r: int) -> np.ndarray:
     """Return a plan for each of r rows, ``(r, ...)``; one plan may serve all of them."""
-    return np.broadcast_to(plan, (r, *plan.shape[1:]))
+    return np.broadcast_to(
+        plan,
+        (r, *plan.shape[1:]),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,29 +86,32 @@ class Design:
         -------
         values : ndarray of shape (r, m, k)
         """
-        r, k = v_full.shape
-        inner = _of_rows(self._inner, r)
-        # Ends are known and were never requested, so they are put between the evaluated
-        # values.
-        everything = np.empty((*inner.shape, k))
-        everything[inner] = values
-        full = ~inner & (self._sizes > 0)
-        everything[full] = v_full[np.nonzero(full)[0]]
-        # What is left is the empty coalition, against its own background rows if they
-        # are named.
-        none = ~inner & ~full
-        instance, place = np.nonzero(none)
-        everything[none] = v_empty[instance]
+        r = len(v_full)
+        sizes = _of_rows(self._sizes, r)
+        # Ends are known and were never requested, so the evaluated values replace those
+        # of all other coalitions.
+        everything = np.where(
+            sizes[..., None] > 0,
+            v_full[:, None],
+            v_empty[:, None],
+        )
+        everything[_of_rows(self._inner, r)] = values
         if self.coalition_references is not None:
-            references = _of_rows(self.coalition_references, r)
-            everything[none] = empty(instance, references[instance, place]).mean(axis=1)
+            # the empty coalition, against its own background rows
+            instance, place = np.nonzero(sizes == 0)
+            references = _of_rows(self.coalition_references, r)[instance, place]
+            everything[instance, place] = empty(instance, references).mean(axis=1)
         return everything
 
     @cached_property
     def _sizes(self) -> NDArray[np.int16]:
         """The number of players of each coalition, ``(r, m)``."""
         # A tenth of the time of a sum of flags, for coalitions in any order in memory
-        return np.einsum("rmp->rm", self.coalitions.view(np.uint8), dtype=np.int16)
+        return np.einsum(
+            "rmp->rm",
+            self.coalitions.view(np.uint8),
+            dtype=np.int16,
+        )
 
     @cached_property
     def _inner(self) -> NDArray[np.bool_]:
@@ -194,7 +200,10 @@ class StepwiseDesign:
         # Flat positions make one assignment of all permutations, without an index array
         # per axis.
         at = self.permutations + p * np.arange(r * n).reshape(r, n, 1)
-        flat = np.empty((r * n * p, *by_step.shape[3:]), dtype=by_step.dtype)
+        flat = np.empty(
+            (r * n * p, *by_step.shape[3:]),
+            dtype=by_step.dtype,
+        )
         flat[at.ravel()] = by_step.reshape(flat.shape)
         return flat.reshape(by_step.shape)
 
@@ -234,10 +243,16 @@ class StepwiseDesign:
         # the last step is the full coalition, which is never requested
         steps = np.arange(p - 1, dtype=np.int16)
         requested = self._passed[1][:, :, :-1]
-        coalitions = (place[:, :, None] <= steps[:, None]).reshape(-1, p)
+        coalitions = (place[:, :, None] <= steps[:, None]).reshape(
+            -1,
+            p,
+        )
         if not requested.all():
             coalitions = coalitions[requested.ravel()]
-        walk = np.repeat(np.arange(place.size // p), requested.sum(axis=2).ravel())
+        walk = np.repeat(
+            np.arange(place.size // p),
+            requested.sum(axis=2).ravel(),
+        )
         references = self.references
         return (
             coalitions,
@@ -254,7 +269,10 @@ class StepwiseDesign:
             Values of all coalitions, including the ends (`assemble`).
         """
         r, n, p = self.permutations.shape
-        return np.diff(values.reshape(r, n, p + 1, -1), axis=2)
+        return np.diff(
+            values.reshape(r, n, p + 1, -1),
+            axis=2,
+        )
 
     def contributions(self, values: np.ndarray) -> np.ndarray:
         """Return the marginal contributions in each permutation, ``(r, n, p, k)``.
@@ -301,8 +319,15 @@ class StepwiseDesign:
             len(values) + r * n + np.arange(r)[:, None, None],
             at,
         )
-        later = np.concatenate([values, start.reshape(-1, k), v_full]).take(at, axis=0)
-        return np.concatenate([start[:, :, None], later], axis=2).reshape(r, -1, k)
+        later = np.concatenate([values, start.reshape(-1, k), v_full]).take(
+            at,
+            axis=0,
+        )
+        return np.concatenate([start[:, :, None], later], axis=2).reshape(
+            r,
+            -1,
+            k,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -382,8 +407,6 @@ class MarginalDesign(Design):
     unit: int = 1
     weights: NDArray[np.float64] | None = None
     adds_up: bool = True
-    references = None
-    stratum_weights = None
 
     def contributions(self, values: np.ndarray) -> np.ndarray:
         """Return the weighted marginal contributions of each round, ``(r, n, p, k)``.
@@ -394,7 +417,12 @@ class MarginalDesign(Design):
         """
         r, _, k = values.shape
         gains = values[:, 1::2] - values[:, ::2]
-        gains = gains.reshape(r, -1, self.coalitions.shape[2], k)
+        gains = gains.reshape(
+            r,
+            -1,
+            self.coalitions.shape[2],
+            k,
+        )
         return gains if self.weights is None else gains * self.weights[..., None]
 
 
@@ -429,7 +457,12 @@ class PairDesign(Design):
     joint: bool = False
 
     @classmethod
-    def joining(cls, sets: np.ndarray, players: np.ndarray, *args: Any) -> Self:
+    def joining(
+        cls,
+        sets: np.ndarray,
+        players: np.ndarray,
+        *args: Any,
+    ) -> Self:
         """Return the design in which `players` ``(r, n)`` join the coalitions ``(r, n, p)``.
 
         Parameters
@@ -441,8 +474,15 @@ class PairDesign(Design):
             The other attributes, in order.
         """
         is_player = players[:, :, None] == np.arange(sets.shape[2])
-        pairs = np.stack([sets & ~is_player, sets | is_player], axis=2)
-        return cls(pairs.reshape(len(sets), -1, sets.shape[2]), players, *args)
+        pairs = np.stack(
+            [sets & ~is_player, sets | is_player],
+            axis=2,
+        )
+        return cls(
+            pairs.reshape(len(sets), -1, sets.shape[2]),
+            players,
+            *args,
+        )
 
     def contributions(self, values: np.ndarray) -> np.ndarray:
         """Return the marginal contribution of each draw, ``(r, n, k)``.

@@ -142,13 +142,14 @@ def conditional_error(
         coalitions = np.tile(kernel_coalitions(rng, n_coalitions, p), (len(X), 1))
     else:
         coalitions = kernel_coalitions(rng, len(X) * n_coalitions, p)
-    squares = {}
-    constant = {}  # the errors of v(empty)
-    for name, variant in variants.items():
-        squares[name], constant[name] = _squares(variant, X, coalitions, n_jobs)
-    errors = pd.DataFrame(squares)
+    measured = {
+        name: _squares(variant, X, coalitions, n_jobs)
+        for name, variant in variants.items()
+    }
+    errors = pd.DataFrame({name: squares for name, (squares, _) in measured.items()})
     differences = errors.sub(errors.iloc[:, 0], axis=0)
-    scale = pd.Series(constant)
+    # the errors of v(empty)
+    scale = pd.Series({name: constant for name, (_, constant) in measured.items()})
     return pd.DataFrame(
         {
             "error": errors.mean(),

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaln, roots_jacobi
 
-from skshapley._tools import Number, log_binomial
+from skshapley._tools import Number, check_values, log_binomial
 
 __all__ = ["INDICES", "PAIR_INDICES", "Index", "beta"]
 
@@ -132,7 +132,11 @@ PAIR_INDICES: dict[str, Index] = {
 
 
 @cache
-def _jacobi(n: int, a: float, b: float) -> tuple[np.ndarray, np.ndarray]:
+def _jacobi(
+    n: int,
+    a: float,
+    b: float,
+) -> tuple[np.ndarray, np.ndarray]:
     # weight (1 - u)^alpha (1 + u)^beta of the Jacobi polynomials: t^(a - 1) (1 - t)^(b
     # - 1)
     u, weight = roots_jacobi(n, b - 1, a - 1)
@@ -196,7 +200,10 @@ def enumerated(values: np.ndarray, index: Index, order: int) -> np.ndarray:
         Pairs in the order of ``np.triu_indices(p, 1)``.
     """
     p = len(values).bit_length() - 1
-    moments = np.append(np.zeros(order), index.moments(p + 1 - order))
+    moments = np.append(
+        np.zeros(order),
+        index.moments(p + 1 - order),
+    )
     coefficients = walsh(values)
     # The coefficient of a set of size s takes the moment of order s minus `order`.
     coefficients *= moments[np.bitwise_count(np.arange(2**p))][:, None]
@@ -220,14 +227,16 @@ ROWS = 2**14  # sets per block
 def walsh(values: np.ndarray) -> np.ndarray:
     """Return the coefficients c_T of all sets T from the values of all coalitions, ``(2^p, k)``."""
     out = np.array(values, dtype=np.float64)
-    half = 1
-    while half < len(out):
-        pairs = out.reshape(-1, 2, half, out.shape[1])
-        without = pairs[:, 0].copy()
-        present = pairs[:, 1].copy()
+    for player in range(len(out).bit_length() - 1):
+        pairs = out.reshape(
+            -1,
+            2,
+            2**player,
+            out.shape[1],
+        )
+        without, present = np.moveaxis(pairs.copy(), 1, 0)
         pairs[:, 0] = (present + without) / 2
         pairs[:, 1] = (present - without) / 2
-        half *= 2
     return out
 
 
@@ -250,10 +259,10 @@ def beta(a: float, b: float) -> Index:
     >>> beta(16, 1).size_law(2).round(2)
     array([0.89, 0.1 , 0.01])
     """
-    for name, value in (("a", a), ("b", b)):
-        constraint = Number(above=0)
-        if not constraint.allows(value):
-            raise ValueError(
-                f"beta takes {name} as {constraint.choices}; got {value!r}."
-            )
-    return Index(f"beta({a:g}, {b:g})", float(b), float(a), adds_up=a == b == 1)
+    check_values("beta", {"a": a, "b": b}, dict.fromkeys("ab", Number(above=0)))
+    return Index(
+        f"beta({a:g}, {b:g})",
+        float(b),
+        float(a),
+        adds_up=a == b == 1,
+    )

@@ -44,6 +44,7 @@ from skshapley._tools import (
     all_coalitions,
     generator,
     log_binomial,
+    uniform_permutations,
 )
 from skshapley.designs import LinearDesign, MarginalDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
@@ -114,12 +115,13 @@ def _planned(
     graph: Graph,
     options: tuple[tuple[str, Any], ...],
     limit: int,
-) -> LinearPlan:
-    """Return the plan of a sampler, equal for all blocks of rows."""
-    plan = kind(graph, **dict(options))._plan(graph, limit)
-    if plan.n_evals > limit:
-        raise TooManyCoalitions
-    return plan
+) -> LinearPlan | None:
+    """Return the plan of a sampler for all blocks of rows, or None above `limit` evaluations."""
+    try:
+        plan = kind(graph, **dict(options))._plan(graph, limit)
+    except TooManyCoalitions:
+        return None
+    return plan if plan.n_evals <= limit else None
 
 
 @dataclass(eq=False, repr=False)
@@ -181,10 +183,7 @@ class GraphSampler(Sampler):
     def _within(self, graph: Graph, limit: int, **changed: Any) -> LinearPlan | None:
         """Return the plan with some parameters changed, or None above `limit` evaluations."""
         options = {k: v for k, v in self.get_params().items() if k != "graph"} | changed
-        try:
-            return _planned(type(self), graph, tuple(options.items()), limit)
-        except TooManyCoalitions:
-            return None
+        return _planned(type(self), graph, tuple(options.items()), limit)
 
     def _refusal(self, graph: Graph, limit: int) -> str:
         # The message names the cost of methods up to 64 times too dear; beyond that,
@@ -238,7 +237,6 @@ class NeighbourhoodSampler(GraphSampler):
                 patterns[1:].argmax(axis=1),
                 minlength=patterns.shape[1],
             )
-            counts = np.broadcast_to(counts, patch.members.shape)
             np.maximum.at(lowest, patch.members, counts)
             if lowest.sum() - 1 > limit:
                 raise TooManyCoalitions
@@ -381,24 +379,18 @@ class LocalPermutations(Sampler):
         return Price.of_coalitions(2 * n_players, n_references, least=2, step=2)
 
     def _start(self, task: SamplerTask) -> None:
-        p = self.n_players_
-        self._near = np.zeros((p, p), dtype=bool)
-        for player, members in enumerate(
-            as_graph(self.graph, p, type(self).__name__).neighbourhoods(self.order)
-        ):
-            self._near[player, members] = True
+        graph = as_graph(self.graph, self.n_players_, type(self).__name__)
+        self._near = graph.within(self.order).toarray()
 
     def _ask(self, rows: np.ndarray, n: int) -> MarginalDesign:
         p = self.n_players_
-        coalitions = np.empty((len(rows), n, p, 2, p), dtype=bool)
-        for i, row in enumerate(rows):
-            # Negative places reverse the order, which makes the second round of a pair.
-            place = self.rngs_[row].permuted(np.tile(np.arange(p), (n // 2, 1)), axis=1)
-            positions = np.stack([place, -place], axis=1).reshape(n, p)
-            coalitions[i, :, :, 0] = self._near & (
-                positions[:, None, :] < positions[:, :, None]
-            )
-        coalitions[:, :, :, 1] = coalitions[:, :, :, 0] | np.eye(p, dtype=bool)
+        place = np.stack(
+            [uniform_permutations(self.rngs_[row], n // 2, p) for row in rows]
+        )
+        # Negative places reverse the order, which makes the second round of a pair.
+        places = np.stack([place, -place], axis=2).reshape(len(rows), n, p)
+        sets = self._near & (places[:, :, None] < places[..., None])
+        coalitions = np.stack([sets, sets | np.eye(p, dtype=bool)], axis=3)
         return MarginalDesign(
             coalitions.reshape(len(rows), -1, p),
             unit=2,
@@ -505,7 +497,9 @@ class Myerson(GraphSampler):
         weights = sparse.vstack(
             [sparse.csr_array(-weights.sum(axis=0)[None]), weights[1:]]
         ).T.tocsr()
-        return LinearPlan(coalitions, weights, graph.complete)
+        p = graph.n_nodes
+        is_complete = graph.adjacency.nnz == p * (p - 1)
+        return LinearPlan(coalitions, weights, is_complete)
 
 
 @dataclass(eq=False, repr=False)

@@ -48,11 +48,6 @@ class Graph:
             shape=(self.n_nodes, self.n_nodes),
         )
 
-    @property
-    def complete(self) -> bool:
-        """Whether every two nodes are adjacent."""
-        return self.adjacency.nnz == self.n_nodes * (self.n_nodes - 1)
-
     @cached_property
     def neighbours(self) -> list[list[int]]:
         """The neighbours of each node, sorted."""
@@ -64,8 +59,8 @@ class Graph:
         """The neighbours of each node as a bit mask."""
         return [sum(1 << node for node in near) for near in self.neighbours]
 
-    def neighbourhoods(self, order: int) -> list[np.ndarray]:
-        """Return N_k(i) for every node i: the nodes at distance <= order, sorted, including i."""
+    def within(self, order: int) -> sparse.csr_array:
+        """Return which nodes are at distance <= order from each node, ``(p, p)`` bool."""
         step = (
             self.adjacency + sparse.eye_array(self.n_nodes, dtype=bool, format="csr")
         ).tocsr()
@@ -80,7 +75,7 @@ class Graph:
         # Products of sparse matrices leave indices unsorted, and patches compare sorted
         # members.
         reach.sort_indices()
-        return np.split(reach.indices, reach.indptr[1:-1])
+        return reach
 
 
 def is_graph(graph: Any) -> bool:
@@ -205,7 +200,8 @@ class Patch(NamedTuple):
 def patches(graph: Graph, order: int) -> list[Patch]:
     """Return the neighbourhoods of all nodes, grouped by shape."""
     by_shape: dict[tuple, list] = {}
-    for node, members in enumerate(graph.neighbourhoods(order)):
+    near = graph.within(order)
+    for node, members in enumerate(np.split(near.indices, near.indptr[1:-1])):
         place = {member: position for position, member in enumerate(members.tolist())}
         links = tuple(
             sum(

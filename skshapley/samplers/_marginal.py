@@ -125,7 +125,6 @@ class Classical(Sampler):
         return law
 
 
-ALLOCATIONS = ("neyman", "castro")
 # A single contribution shows no variance.
 LEAST_IN_STRATUM = 2
 PRIOR = 4
@@ -173,7 +172,7 @@ class Stratified(Sampler):
     allocation: str = "neyman"
 
     produces = PairDesign
-    _constraints = {"allocation": OneOf(ALLOCATIONS)}
+    _constraints = {"allocation": OneOf(("neyman", "castro"))}
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of contributions with at least two in each sampled stratum.
@@ -254,8 +253,10 @@ class Stratified(Sampler):
     def _tell(self, rows: np.ndarray, design: PairDesign, values: np.ndarray) -> None:
         contributions = design.contributions(values)
         if self._cells is None:
-            groups = len(self.rngs_), self.n_players_**2
-            self._cells = Moments(groups, (1, values.shape[2]))
+            self._cells = Moments(
+                (len(self.rngs_), self.n_players_**2),
+                (1, values.shape[2]),
+            )
         self._cells.add(
             rows,
             design.players * self.n_players_ + design.strata,
@@ -294,7 +295,6 @@ def _level(spread: np.ndarray, count: np.ndarray, n: int) -> np.ndarray:
         free &= targets >= 0
 
 
-RULES = ("gauss-legendre", "uniform")
 # The middle node of an odd rule counts as 1/2, even if it is rounded. NumPy 2.5 returns
 # it exactly, for all rules of up to 199 nodes.
 TINY = 1e-12
@@ -346,7 +346,7 @@ class Owen(Sampler):
     produces = PairDesign
     traits = SamplerTraits(one_shot=True)
     _masks_per_unit = 1
-    _constraints = {"rule": OneOf(RULES)}
+    _constraints = {"rule": OneOf(("gauss-legendre", "uniform"))}
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of coalitions E: v(E) and one value per player, at least two units."""

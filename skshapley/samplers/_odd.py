@@ -26,7 +26,6 @@ from skshapley.samplers._odd_designs import (
     rows_of_blocks,
 )
 
-REFERENCES = ("blocks", "all")
 MOST_PAIRS = 2000  # used by the Gaussian process; further ones are drawn at random
 MOST_RANKED = 500  # players
 LEAST_SHARE = 4  # with blocks, a quarter of a pair per player on each row is sufficient
@@ -73,7 +72,7 @@ class Odd(Sampler):
     produces = OddDesign
     # the blocks and the number of chosen pairs are planned for all draws
     traits = SamplerTraits(goes_on=False)
-    _constraints = {"references": OneOf(REFERENCES)}
+    _constraints = {"references": OneOf(("blocks", "all"))}
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of coalitions: at least one permutation and its reverse.

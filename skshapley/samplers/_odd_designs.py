@@ -189,12 +189,11 @@ def hadamard_pairs(rng: np.random.Generator, p: int, n: int) -> np.ndarray:
     order = 1 << max(1, (p - 1).bit_length())
     matrix = hadamard(order) > 0
     parts = [np.empty((0, p), dtype=bool)]
-    while n > 0:
+    for start in range(0, n, order):
         # random columns and signs keep rows orthogonal, or nearly if p is no power of
         # two
         signed = matrix[:, rng.permutation(order)[:p]] ^ (rng.random(p) < 0.5)
-        parts.append(signed[rng.permutation(order)[:n]])
-        n -= order
+        parts.append(signed[rng.permutation(order)[: n - start]])
     return np.concatenate(parts)
 
 

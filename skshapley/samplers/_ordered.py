@@ -299,10 +299,6 @@ class Ordered(Sampler):
         self._own = [rng.spawn(1)[0] for rng in self.rngs_]
         self._started = self._walks().start(task)
 
-    def draws_now(self, asked: int) -> int:
-        """Return the number of draws of the permutation sampler."""
-        return self._started.draws_now(asked)
-
     def _ask(self, rows: np.ndarray, n: int) -> OrderedDesign:
         design = self._started._ask(rows, n)
         orders = [

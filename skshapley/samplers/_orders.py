@@ -234,31 +234,35 @@ def _ideals(before: NDArray[np.bool_]) -> dict[int, tuple[list[int], NDArray]] |
     predecessors = [
         sum(1 << int(i) for i in np.flatnonzero(column)) for column in before.T
     ]
-    levels: list[dict[int, list[int]]] = [{0: []}]
-    n_ideals = 1
+
+    def next_players(done: int) -> list[int]:
+        return [
+            player
+            for player in range(s)
+            if not done >> player & 1 and not predecessors[player] & ~done
+        ]
+
+    level = ideals = [0]
     for _ in range(s):
-        after: dict[int, list[int]] = {}
-        for done, nexts in levels[-1].items():
-            for player in range(s):
-                if (
-                    not done >> player & 1
-                    and predecessors[player] & done == predecessors[player]
-                ):
-                    nexts.append(player)
-                    after.setdefault(done | 1 << player, [])
-        levels.append(after)
-        n_ideals += len(after)
+        # the sets with one player more, each once
+        level = list(
+            dict.fromkeys(
+                done | 1 << player for done in level for player in next_players(done)
+            )
+        )
+        ideals = ideals + level
         # The chain takes over: its cost is a polynomial in the players.
-        if n_ideals > MOST_IDEALS:
+        if len(ideals) > MOST_IDEALS:
             return None
-    ways, table = {(1 << s) - 1: 1}, {}
-    for level in reversed(levels[:-1]):
-        for done, nexts in level.items():
-            # Each next player is chosen in proportion to its number of completions,
-            # hence uniformly overall.
-            counts = [ways[done | 1 << player] for player in nexts]
-            ways[done] = sum(counts)  # an exact int, which may be huge
-            table[done] = nexts, np.cumsum([count / ways[done] for count in counts])
+    ways = {ideals.pop(): 1}
+    table = {}
+    for done in reversed(ideals):
+        # Each next player is chosen in proportion to its number of completions, hence
+        # uniformly overall.
+        players = next_players(done)
+        counts = [ways[done | 1 << player] for player in players]
+        ways[done] = sum(counts)  # an exact int, which may be huge
+        table[done] = players, np.cumsum([count / ways[done] for count in counts])
     return table
 
 

@@ -100,10 +100,6 @@ class PermutationCode(PermutationSampler):
     def _least_unit(self, n_players: int) -> int:
         return 2 if self.paired else 1
 
-    @property
-    def _sets_per_row(self) -> int:  # type: ignore[override]
-        return self.replicates
-
     def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
         p = self.n_players_
         labels = uniform_permutations(rng, n_units, p)
@@ -135,7 +131,6 @@ def _chosen(
     return with_reverses(sampler._choose(rng, n // 2, p))
 
 
-MAPPINGS = ("gaussian", "sphere")
 # Distance of the points from 0 and 1. Points have 30 bits, and a 0 would have an
 # infinite normal quantile.
 EDGE = 2.0**-32
@@ -188,7 +183,10 @@ class Sobol(PermutationCode):
 
     mapping: str = "gaussian"
 
-    _constraints = {**PermutationCode._constraints, "mapping": OneOf(MAPPINGS)}
+    _constraints = {
+        **PermutationCode._constraints,
+        "mapping": OneOf(("gaussian", "sphere")),
+    }
 
     def _choose(self, rng: np.random.Generator, n: int, p: int) -> np.ndarray:
         return sobol_permutations(rng, n, p, self.mapping)

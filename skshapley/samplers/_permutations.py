@@ -27,8 +27,6 @@ from skshapley.samplers._kernels import (
     bayesian_weights,
 )
 
-REFERENCES = ("all", "stratified", "random")
-WEIGHTS = ("equal", "bayesian")
 FEW_REFERENCES = 32  # up to this number, all rows are used if there is a unit for each
 MANY_REFERENCES = 256  # from this number on, a stopping rule does not wait for all rows
 # Rounds over all rows before a stopping rule is checked: after one, no row has a second
@@ -69,9 +67,12 @@ class PermutationSampler(Sampler):
     weights: str = "equal"
 
     produces = PermutationDesign
-    _sets_per_row = 1  # the fewest units on each background row, or on all of them
+    replicates = 1  # the fewest units on each background row, or on all of them
     _most_in_unit = 2**11  # permutations that are weighed together
-    _constraints = {"references": OneOf(REFERENCES), "weights": OneOf(WEIGHTS)}
+    _constraints = {
+        "references": OneOf(("all", "stratified", "random")),
+        "weights": OneOf(("equal", "bayesian")),
+    }
 
     @abstractmethod
     def _draw(self, rng: np.random.Generator, n_units: int, unit: int) -> np.ndarray:
@@ -94,7 +95,7 @@ class PermutationSampler(Sampler):
         # All permutations on a background row form one unit, since they are weighed
         # together.
         return min(
-            least * max(1, n_draws // (rows * self._sets_per_row) // least),
+            least * max(1, n_draws // (rows * self.replicates) // least),
             self._most_in_unit,
         )
 
@@ -136,7 +137,7 @@ class PermutationSampler(Sampler):
             draw=max(1, n_players - 1) * n_references // rows,
             coalitions=n_players + 1,
             references=n_references,
-            least=unit * least * self._sets_per_row,
+            least=unit * least * self.replicates,
             step=unit,
             unit=self._whole_unit(n_players, n_references),
         )
@@ -200,14 +201,12 @@ class PermutationSampler(Sampler):
         if not self._single(n_references):
             return PermutationDesign(permutations, unit, weights=weights)
         references = np.stack([self._sources[row].take(n_units) for row in rows])
-        random = self.references == "random"
+        all_used = self.references == "stratified" and not self._samples
         return PermutationDesign(
             permutations,
             unit,
             references=np.repeat(references, unit, axis=1),
-            stratum_weights=None
-            if self._samples or random
-            else self.reference_weights_,
+            stratum_weights=self.reference_weights_ if all_used else None,
             weights=weights,
             sampled=self._samples,
         )

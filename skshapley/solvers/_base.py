@@ -49,10 +49,18 @@ def without_gap(
     shares : ndarray of shape (r, p, k)
         With sum 1 over players.
     """
-    shares = np.where(variances.sum(axis=1, keepdims=True) <= 0, means**2, variances)
+    shares = np.where(
+        variances.sum(axis=1, keepdims=True) <= 0,
+        means**2,
+        variances,
+    )
     # All means and variances zero: nothing distinguishes the players, so they share
     # equally.
-    shares = np.where(shares.sum(axis=1, keepdims=True) > 0, shares, 1.0)
+    shares = np.where(
+        shares.sum(axis=1, keepdims=True) > 0,
+        shares,
+        1.0,
+    )
     shares /= shares.sum(axis=1, keepdims=True)
     return means + shares * (gain[:, None] - means.sum(axis=1, keepdims=True)), shares
 
@@ -106,7 +114,11 @@ def unexplained(
     """Return the variance to add for a gap beyond a variance of `total`, ``(r, p, k)``."""
     gap = np.abs(gain[:, None] - means.sum(axis=1, keepdims=True))
     # Rounding of sums must not turn exact values into values with errors.
-    gap = np.where(gap > SMALL_GAP * np.abs(means).sum(axis=1, keepdims=True), gap, 0.0)
+    gap = np.where(
+        gap > SMALL_GAP * np.abs(means).sum(axis=1, keepdims=True),
+        gap,
+        0.0,
+    )
     return np.maximum(shares, 1 / means.shape[1]) ** 2 * np.maximum(gap**2 - total, 0.0)
 
 
@@ -276,15 +288,9 @@ class Solver(Parametrised, ABC):
         self.n_players_ = task.n_players
         self.v_empty_ = task.v_empty
         self.v_full_ = task.v_full
+        self.gain_ = task.v_full - task.v_empty
         self.index_ = task.index
         self.pairs_ = task.pairs
-        self.row_order_ = task.row_order
-        self.margins_ = task.margins
-        all_players = np.broadcast_to(
-            np.arange(task.n_players),
-            (len(task.v_empty), task.n_players),
-        )
-        self.players_ = all_players if task.players is None else task.players
         self._start(task)
         return self
 
@@ -292,7 +298,12 @@ class Solver(Parametrised, ABC):
         """Set up the state of a run."""
 
     @abstractmethod
-    def update(self, rows: np.ndarray, design: Any, values: np.ndarray) -> None:
+    def update(
+        self,
+        rows: np.ndarray,
+        design: Any,
+        values: np.ndarray,
+    ) -> None:
         """Process the values of a design.
 
         Parameters
@@ -416,7 +427,6 @@ SIZES = (
     "sizes",
     "frequent",
     "single",
-    "_variation",
     "_variations",
 )
 
@@ -433,26 +443,24 @@ class Scale:
         shape = n_rows, n_players, n_outputs
         self._low = np.full(shape, np.inf)
         self._high = np.full(shape, -np.inf)
-        # the two largest absolute contributions
-        self._largest = np.zeros(shape)
-        self._second = np.zeros(shape)
+        # the two largest absolute contributions, ascending
+        self._top = np.zeros((n_rows, 2, n_players, n_outputs))
 
     def add(self, rows: Any, seen: np.ndarray) -> None:
         """Add contributions ``(r, n, p, k)`` of distinct `rows`; NaN for none."""
         for name in SIZES:
             vars(self).pop(name, None)
         sizes = np.nan_to_num(np.abs(seen), copy=False, nan=0.0)
-        largest, n = sizes.max(axis=1), sizes.shape[1]
-        self._second[rows] = np.maximum(
-            self._second[rows],
-            np.maximum(
-                np.minimum(self._largest[rows], largest),
-                np.partition(sizes, n - 2, axis=1)[:, n - 2] if n > 1 else 0.0,
-            ),
+        sizes = np.concatenate([self._top[rows], sizes], axis=1)
+        self._top[rows] = np.partition(sizes, -2, axis=1)[:, -2:]
+        self._low[rows] = np.fmin(
+            self._low[rows],
+            np.fmin.reduce(seen, axis=1),
         )
-        self._largest[rows] = np.maximum(self._largest[rows], largest)
-        self._low[rows] = np.fmin(self._low[rows], np.fmin.reduce(seen, axis=1))
-        self._high[rows] = np.fmax(self._high[rows], np.fmax.reduce(seen, axis=1))
+        self._high[rows] = np.fmax(
+            self._high[rows],
+            np.fmax.reduce(seen, axis=1),
+        )
 
     @cached_property
     def own(self) -> np.ndarray:
@@ -469,7 +477,7 @@ class Scale:
 
         It has the limits of `own` and `sizes`.
         """
-        return self._raised(self._limited(self._largest))
+        return self._raised(self._limited(self._top[:, 1]))
 
     def distances(self, means: np.ndarray) -> np.ndarray:
         """Return the size of unseen contributions of players with equal draws, ``(r, p, k)``.
@@ -489,7 +497,10 @@ class Scale:
     @cached_property
     def range(self) -> np.ndarray:
         """The range of all contributions, zero included, ``(r, 1, k)``."""
-        highest = np.maximum(self._high.max(axis=1, keepdims=True), 0.0)
+        highest = np.maximum(
+            self._high.max(axis=1, keepdims=True),
+            0.0,
+        )
         return highest - np.minimum(self._low.min(axis=1, keepdims=True), 0.0)
 
     @cached_property
@@ -519,28 +530,25 @@ class Scale:
 
     def _limited(self, sizes: np.ndarray) -> np.ndarray:
         """Return sizes, at most the largest variation of a player."""
-        largest = self._variation.max(axis=1, keepdims=True)
+        largest = self._variations.max(axis=1, keepdims=True)
         return np.where(largest > 0, np.minimum(sizes, largest), sizes)
 
     def _raised(self, sizes: np.ndarray) -> np.ndarray:
         """Return sizes, at least their means with the smallest variation of a player."""
-        return np.maximum(sizes, (sizes + self._variations[:, :1]) / 2)
-
-    @cached_property
-    def _variation(self) -> np.ndarray:
-        """The range of each player's contributions, zero not included; 0 if constant."""
-        variation = self._high - self._low
-        return np.where(
-            variation > CONSTANT * self._largest.max(axis=1, keepdims=True),
-            variation,
-            0.0,
+        return np.maximum(
+            sizes,
+            (sizes + self._variations[:, :1]) / 2,
         )
 
     @cached_property
     def _variations(self) -> np.ndarray:
         """The ranges of players that vary, zero not included, ascending, then zeros."""
-        variation = self._variation
-        ascending = np.sort(np.where(variation > 0, variation, np.inf), axis=1)
+        variation = self._high - self._low
+        varies = variation > CONSTANT * self._top[:, 1].max(axis=1, keepdims=True)
+        ascending = np.sort(
+            np.where(varies, variation, np.inf),
+            axis=1,
+        )
         return np.where(np.isinf(ascending), 0.0, ascending)
 
     @cached_property
@@ -550,8 +558,8 @@ class Scale:
         For each player, the contributions larger than its own that another player made
         in a single draw. They are shared among the players without such contributions.
         """
-        largest = self._largest
-        second = np.where(largest > RARE * self._second, 0.0, self._second)
+        second, largest = np.moveaxis(self._top, 1, 0)
+        second = np.where(largest > RARE * second, 0.0, second)
         # Sorted together, cumulative sums give the totals up to each player's largest.
         order = np.argsort(
             np.concatenate([second, largest, RARE * largest], axis=1),
@@ -560,7 +568,10 @@ class Scale:
         )
         none = np.zeros_like(largest)
         sizes = np.concatenate([largest, -largest, none], axis=1)
-        counts = np.concatenate([none, np.ones_like(largest), none], axis=1)
+        counts = np.concatenate(
+            [none, np.ones_like(largest), none],
+            axis=1,
+        )
         places = np.argsort(order, axis=1)[:, 2 * largest.shape[1] :]
 
         def up_to_limits(numbers: np.ndarray) -> np.ndarray:
@@ -610,7 +621,11 @@ def unseen(
         errors,
     )
     errors = np.maximum(errors, missing)
-    return np.where((sizes > 0) | (share <= 0), errors, np.nan)
+    return np.where(
+        (sizes > 0) | (share <= 0),
+        errors,
+        np.nan,
+    )
 
 
 def missed(values: np.ndarray, gain: np.ndarray) -> np.ndarray:

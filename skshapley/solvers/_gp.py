@@ -75,7 +75,12 @@ class GaussianProcess(Solver):
             Case(task.index, task.pairs, *self._correction) for _ in task.v_empty
         ]
 
-    def update(self, rows: np.ndarray, design: OddDesign, values: np.ndarray) -> None:
+    def update(
+        self,
+        rows: np.ndarray,
+        design: OddDesign,
+        values: np.ndarray,
+    ) -> None:
         """Store the pairs of each row."""
         for i, row in enumerate(rows):
             self._cases[row].add(design, i, values[i])
@@ -97,7 +102,7 @@ class GaussianProcess(Solver):
         background_errors = np.full_like(values, np.nan)
         background_errors[:, :p] = [case.background_errors for case in self._cases]
         if self.index_.adds_up:
-            gap = self.v_full_ - self.v_empty_ - values[:, :p].sum(axis=1)
+            gap = self.gain_ - values[:, :p].sum(axis=1)
             # The rest is rounding or the jitter of the matrix; it has no owner, so it
             # is shared equally.
             values[:, :p] += gap[:, None] / p
@@ -159,7 +164,12 @@ class _Corrected:
         self._change = self._sum(self._solved, self._missed, self._n)
         self.values = posterior.means + self._change
 
-    def _sum(self, solved: np.ndarray, missed: np.ndarray, n: np.ndarray) -> np.ndarray:
+    def _sum(
+        self,
+        solved: np.ndarray,
+        missed: np.ndarray,
+        n: np.ndarray,
+    ) -> np.ndarray:
         """Return the correction ``(p, k)``, or ``(p, m)`` for samples ``(n, m)``."""
         per_room = self._per_room[:, None]
         evaluated = self._noise[:, None] * per_room * solved

@@ -133,7 +133,10 @@ class LeastSquares(CoalitionSolver):
         if not self._design.replacement:
             left = 1 - np.minimum(1.0, expected / np.exp(log_binomial(p, size)))
         # nothing is left of both ends, where they are among the rows
-        left = np.pad(left, (len(features) - len(left), 0))
+        left = np.pad(
+            left,
+            (len(features) - len(left), 0),
+        )
         scores = weight[:, None] * (target - features @ coefficients)
         errors = _sandwich(
             features,
@@ -154,7 +157,7 @@ class LeastSquares(CoalitionSolver):
         size = coalitions.sum(axis=1, keepdims=True)
         # Less equal shares, the values add up to 0. Features of sum 0 then satisfy the
         # constraint by themselves.
-        share = (self.v_full_[row] - self.v_empty_[row]) / p
+        share = self.gain_[row] / p
         # w_S / p_S: the binomials of both cancel, so large p cannot overflow.
         weight = len(coalitions) / (size * (p - size) * expected[:, None])
         return (
@@ -226,7 +229,11 @@ def _sandwich(features, weight, scores, inverse, left, unit, own) -> np.ndarray:
     return pooled_errors(total, np.minimum(degrees, most), most)
 
 
-def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
+def project(
+    points: np.ndarray,
+    total: np.ndarray,
+    radius: float,
+) -> np.ndarray:
     """Project on the hyperplane sum = `total` within the ball of `radius` around 0.
 
     The ball cuts the hyperplane in a disc around the point with all coordinates
@@ -259,12 +266,13 @@ def project(points: np.ndarray, total: np.ndarray, radius: float) -> np.ndarray:
     distance = total / np.sqrt(p)
     reach = np.sqrt(np.maximum((radius - distance) * (radius + distance), 0.0))
     length = np.hypot.reduce(offset, axis=1)
-    shrink = np.divide(reach, length, out=np.ones_like(length), where=length > reach)
+    shrink = np.divide(
+        reach,
+        length,
+        out=np.ones_like(length),
+        where=length > reach,
+    )
     return centre + offset * shrink[:, None]
-
-
-STEPS = ("constant", "sqrt", "inverse")
-AVERAGING = ("none", "uniform", "weighted", "tail")
 
 
 class Trace(NamedTuple):
@@ -358,9 +366,9 @@ class ProjectedSGD(Solver):
     # units.
     traits = SolverTraits(standard_errors=False)
     _constraints = {
-        "step": OneOf(STEPS),
+        "step": OneOf(("constant", "sqrt", "inverse")),
         "step_size": Maybe(Number(above=0)),
-        "averaging": OneOf(AVERAGING),
+        "averaging": OneOf(("none", "uniform", "weighted", "tail")),
         "batch_size": Count(),
         "radius": Maybe(Number(above=0)),
         "trace_every": Maybe(Count()),
@@ -368,9 +376,8 @@ class ProjectedSGD(Solver):
 
     def _start(self, task: SolverTask) -> None:
         p = self.n_players_
-        self._total = self.v_full_ - self.v_empty_
         self._radius = np.inf if self.radius is None else self.radius
-        largest = np.abs(self._total).max(initial=0.0)
+        largest = np.abs(self.gain_).max(initial=0.0)
         least = largest / np.sqrt(p)
         if least > self._radius:
             raise ValueError(
@@ -378,16 +385,19 @@ class ProjectedSGD(Solver):
                 f"players with the sum {largest:.6g} have a norm of at least {least:.6g}: "
                 "give a larger radius, or None for no ball."
             )
-        share = (self._total / p)[:, None]
-        phi = np.repeat(share, p, axis=1)
+        phi = np.repeat(
+            (self.gain_ / p)[:, None],
+            p,
+            axis=1,
+        )
         none = np.zeros_like(phi)
         # the iterate, the weighted sum of all iterates, and this sum before the last
         # and the second last power of two; only weighted sums include the start
         self._state = np.stack(
             [phi, phi if self.averaging == "weighted" else none, none, none]
         )
-        self._steps = np.zeros(len(share), dtype=np.int64)
-        self._seen = np.zeros(len(share), dtype=np.int64)
+        self._steps = np.zeros(len(phi), dtype=np.int64)
+        self._seen = np.zeros(len(phi), dtype=np.int64)
         self._path = [(0, phi, phi)]
 
     def update(
@@ -402,10 +412,6 @@ class ProjectedSGD(Solver):
         size = design.coalitions.sum(axis=2)
         weight = (p - 1) * m / (design.expected_draws * size * (p - size))
         target = values - self.v_empty_[rows, None]
-        state = self._state[:, rows]
-        steps = self._steps[rows]
-        n_seen = self._seen[rows]
-        total = self._total[rows]
         # the squared length of x on the hyperplane of sum zero is l (d - l)/d
         steepest = (weight * size * (p - size) / p).max(axis=1)
         # 1/((p - 1) H(p - 1)): with the importance distribution, the step of a Kaczmarz
@@ -416,32 +422,36 @@ class ProjectedSGD(Solver):
         for start in range(0, m, self.batch_size):
             batch = slice(start, start + self.batch_size)
             x = design.coalitions[:, batch].astype(np.float64)
-            n_seen = n_seen + x.shape[1]
-            step = self._step_sizes(scale, n_seen, x.shape[1])
+            self._seen[rows] += x.shape[1]
+            self._steps[rows] += 1
+            step = self._step_sizes(
+                scale,
+                self._seen[rows],
+                x.shape[1],
+            )
+            phi, weighted_sum, *tails = self._state[:, rows]
             # The mean gradient of the batch; a step for B coalitions is scaled in
             # `_step_sizes`.
             pull = step[:, None] * weight[:, batch] / x.shape[1]
-            gap = np.matmul(x, state[0]) - target[:, batch]
+            gap = pull[:, :, None] * (np.matmul(x, phi) - target[:, batch])
             phi = project(
-                state[0] - np.matmul(np.swapaxes(x, 1, 2), pull[:, :, None] * gap),
-                total,
+                phi - np.matmul(np.swapaxes(x, 1, 2), gap),
+                self.gain_[rows],
                 self._radius,
             )
-            steps = steps + 1
-            t = steps[:, None, None]
+            t = self._steps[rows, None, None]
             growth = t + 1 if self.averaging == "weighted" else 1
             # Sums at powers of two suffice for the tail mean, without storing iterates.
-            tails = np.where(t == _power_below(t), state[1:3], state[2:])
-            state = np.stack([phi, state[1] + growth * phi, *tails])
-            if self.trace_every and steps[0] % self.trace_every == 0:
-                self._state[:, rows] = state
-                self._steps[rows] = steps
-                self._path.append(
-                    (n_seen[0], self._state[0].copy(), self.result().values)
-                )
-        self._state[:, rows] = state
-        self._steps[rows] = steps
-        self._seen[rows] = n_seen
+            last, before = np.where(
+                t == _power_below(t),
+                (weighted_sum, tails[0]),
+                tails,
+            )
+            weighted_sum = weighted_sum + growth * phi
+            self._state[:, rows] = phi, weighted_sum, last, before
+            if self.trace_every and self._steps[rows[0]] % self.trace_every == 0:
+                n_seen = self._seen[rows[0]]
+                self._path.append((n_seen, self._state[0].copy(), self.result().values))
 
     def _step_sizes(
         self,
@@ -478,12 +488,18 @@ class ProjectedSGD(Solver):
         if self.averaging == "none":
             return Estimate(phi.copy(), None)
         if self.averaging == "weighted":
-            return Estimate(total * 2 / ((t + 1) * (t + 2)), None)
+            return Estimate(
+                total * 2 / ((t + 1) * (t + 2)),
+                None,
+            )
         n = t
         if self.averaging == "tail":
             n = t + 1 - np.maximum(_power_below(t) // 2, 1)
             total = total - before
-        return Estimate(np.where(t > 0, total / np.maximum(n, 1), phi), None)
+        return Estimate(
+            np.where(t > 0, total / np.maximum(n, 1), phi),
+            None,
+        )
 
 
 def _power_below(t: np.ndarray) -> np.ndarray:

@@ -13,6 +13,8 @@ Operations Research 82: strata are the sizes. Owen (1972), "Multilinear extensio
 games", Management Science 18: strata are the nodes of a quadrature rule.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.special import ndtri
 
@@ -67,7 +69,6 @@ class Linear(Solver):
     def _start(self, task: SolverTask) -> None:
         r, k = self.v_empty_.shape
         self._values = np.zeros((r, len(entries(self.n_players_, self.pairs_)), k))
-        self._exact = np.zeros(r, dtype=bool)
 
     def update(
         self,
@@ -84,13 +85,13 @@ class Linear(Solver):
             self._values[row, :p] = single
             if self.pairs_ is not None:
                 self._values[row, p:] = enumerated(v, self.pairs_, 2)
-        self._exact[rows] = design.exact
+        self._exact = design.exact
 
     def result(self) -> Estimate:
         """Return the attributions; standard errors are 0 for exact designs, else unknown (None)."""
         return Estimate(
             self._values,
-            np.zeros_like(self._values) if self._exact.all() else None,
+            np.zeros_like(self._values) if self._exact else None,
         )
 
 
@@ -152,15 +153,23 @@ class MarginalMean(Solver):
         r, n, p, k = contributions.shape
         units = contributions.reshape(r, -1, design.unit, p, k).mean(axis=2)
         self._scale.add(rows, contributions)
-        for row, size, gained in zip(
-            rows,
-            design.coalitions[:, ::2].sum(axis=2).reshape(r, n, p),
-            contributions,
-            strict=True,
-        ):
-            np.add.at(self._joined[row], (np.arange(p), size), 1)
-            np.add.at(self._by_size[row], size, gained)
-            self._sums[row] += gained.sum(axis=0)
+        sizes = (
+            design.coalitions[:, ::2]
+            .sum(axis=2)
+            .reshape(
+                r,
+                n,
+                p,
+            )
+        )
+        of_row = rows[:, None, None]
+        np.add.at(
+            self._joined,
+            (of_row, np.arange(p), sizes),
+            1,
+        )
+        np.add.at(self._by_size, (of_row, sizes), contributions)
+        self._sums[rows] += contributions.sum(axis=1)
         self._moments.add(
             rows,
             np.zeros(units.shape[:2], dtype=np.intp),
@@ -171,7 +180,7 @@ class MarginalMean(Solver):
     def result(self) -> Estimate:
         """Return the means with a corrected sum, and standard errors over units."""
         m = self._moments
-        gain = self.v_full_ - self.v_empty_
+        gain = self.gain_
         means = m.mean[:, 0, 0]
         squares = m.products[:, :, 0, 0]
         errors = errors_over_units(
@@ -191,12 +200,7 @@ class MarginalMean(Solver):
         errors = errors_without_gap(errors, shares, means, gain)
         # If few coalitions contain nearly all of the worth, most players have joined none
         # of these.
-        effects = np.stack(
-            [
-                position_effects(*row)
-                for row in zip(self._joined, self._by_size, self._sums, strict=True)
-            ]
-        )
+        effects = position_effects(self._joined, self._by_size, self._sums)
         return Estimate(values, np.maximum(errors, np.abs(effects)))
 
 
@@ -279,7 +283,11 @@ class InteractionMean(Solver):
                 places[..., None, None],
                 axis=2,
             )
-            return np.take_along_axis(part, places[:, :, None, :, None], axis=3)
+            return np.take_along_axis(
+                part,
+                places[:, :, None, :, None],
+                axis=3,
+            )
 
         of_players = (
             np.take_along_axis(contributions[:, :, 0], places[..., None], axis=2)
@@ -317,13 +325,15 @@ class InteractionMean(Solver):
             for moments, scale in zip(self._moments, self._scales, strict=True)
         ]
         n = self._counts.sum(axis=2)[:, :, None]
-        parts = zip(self._counts, self._by_position, n * values[0], strict=True)
-        effects = np.stack([position_effects(*part) for part in parts])
+        effects = position_effects(self._counts, self._by_position, n * values[0])
         errors[0] = np.maximum(
             errors[0],
             np.where(n < ENOUGH * self.n_players_, np.abs(effects), 0.0),
         )
-        return Estimate(np.concatenate(values, axis=1), np.concatenate(errors, axis=1))
+        return Estimate(
+            np.concatenate(values, axis=1),
+            np.concatenate(errors, axis=1),
+        )
 
 
 # Means of n numbers of range 1 are within 1.96 WIDEST/sqrt(n) of their expectation with
@@ -397,18 +407,20 @@ class StratifiedMean(Solver):
     default_sampler = "stratified"
 
     def _start(self, task: SolverTask) -> None:
-        self._moments: Moments | None = None
+        self._moments: Any = None
 
-    def update(self, rows: np.ndarray, design: PairDesign, values: np.ndarray) -> None:
+    def update(
+        self,
+        rows: np.ndarray,
+        design: PairDesign,
+        values: np.ndarray,
+    ) -> None:
         """Add the contributions of a design."""
         r, _, k = values.shape
         units = design.contributions(values).reshape(r, -1, design.unit, k).mean(axis=2)
         n_strata = len(design.stratum_weights)
         if self._moments is None:
-            self._weights = design.stratum_weights
-            self._certain = design.certain
-            self._joint = design.joint
-            self._unit = design.unit
+            self._design = design
             groups = (len(self.v_empty_), self.n_players_ * n_strata)
             # the contributions of a player, and their sum over players if known
             self._moments = Moments(groups, (1, k), variables=2)
@@ -419,7 +431,11 @@ class StratifiedMean(Solver):
         totals = np.zeros_like(units)
         if design.joint:
             by_player = units.reshape(r, -1, self.n_players_, k)
-            totals = np.repeat(by_player.sum(axis=2), self.n_players_, axis=1)
+            totals = np.repeat(
+                by_player.sum(axis=2),
+                self.n_players_,
+                axis=1,
+            )
             self._concentration[rows] = _concentration(by_player)
         self._moments.add(
             rows,
@@ -430,20 +446,18 @@ class StratifiedMean(Solver):
 
     def result(self) -> Estimate:
         """Return the weighted sums of means, and standard errors over units."""
-        if self._moments is None:
-            raise RuntimeError(
-                "StratifiedMean.result() needs at least one update() first."
-            )
-        r, k = self.v_full_.shape
-        by_stratum = (r, self.n_players_, len(self._weights), k)
-        weights = self._weights[:, None]
+        design = self._design
+        n_strata = len(design.stratum_weights)
+        by_stratum = len(self.v_full_), self.n_players_, n_strata, -1
+        weights = design.stratum_weights[:, None]
+        certain = design.certain[:, None]
         means = self._moments.mean[:, :, 0].reshape(by_stratum)
         values = (weights * means).sum(axis=2)
-        size = self._moments.size.reshape(*by_stratum[:3], 1)
+        size = self._moments.size.reshape(by_stratum)
         degrees = np.where(
-            self._certain[:, None],
+            certain,
             0,
-            self._moments.units.reshape(*by_stratum[:3], 1) - 1,
+            self._moments.units.reshape(by_stratum) - 1,
         )
         products = np.moveaxis(self._moments.products, (2, 3), (0, 1)).reshape(
             2,
@@ -452,11 +466,15 @@ class StratifiedMean(Solver):
         )
         # Cells with a single unit have no spread, and enumerated ones no error: both
         # count as 0 here.
-        per_draw = np.where(degrees > 0, weights**2 / np.maximum(size, 1), 0.0)
+        per_draw = np.where(
+            degrees > 0,
+            weights**2 / np.maximum(size, 1),
+            0.0,
+        )
         variances = per_draw * _spread(products[0, 0], degrees)
         # The squares of the means replace the unknown variances.
-        is_known = (degrees > 0) | self._certain[:, None]
-        gain = self.v_full_ - self.v_empty_
+        is_known = (degrees > 0) | certain
+        gain = self.gain_
         corrected, shares = without_gap(
             values,
             np.where(is_known, variances, (weights * means) ** 2).sum(axis=2),
@@ -473,7 +491,7 @@ class StratifiedMean(Solver):
         if self.n_players_ > 2:  # the sizes between the two ends are sampled
             estimable &= (degrees > 0).any(axis=2)
             # A single density does not show how contributions change with it.
-            estimable &= len(self._weights) > 1
+            estimable &= n_strata > 1
         estimable = np.all(estimable, axis=1, keepdims=True)
         open_share = per_draw.sum(axis=2)
         # `effective_degrees` expects strata on the second axis
@@ -485,13 +503,13 @@ class StratifiedMean(Solver):
             share.sum(axis=2),
             freedom,
             np.maximum(degrees.sum(axis=2), 1),
-            self._joint,
+            design.joint,
         )
         sizes = self._scale.sizes
         # A coalition and its complement miss the same events.
-        of_units = open_share * self._unit
+        of_units = open_share * design.unit
         missing = open_share * self._scale.single
-        if self._joint:
+        if design.joint:
             n_units = self._moments.units.sum(axis=1)[:, None, None] / self.n_players_
             errors = errors * np.minimum(
                 self._concentration ** np.minimum(FEW_UNITS / n_units, 1.0),
@@ -522,7 +540,12 @@ def _concentration(units: np.ndarray) -> np.ndarray:
     squares = (units - units.mean(axis=1, keepdims=True)) ** 2
     total = squares.sum(axis=1, keepdims=True)
     varies = total > ROUNDING * (units**2).sum(axis=1, keepdims=True)
-    shares = np.divide(squares, total, out=np.zeros_like(squares), where=varies)
+    shares = np.divide(
+        squares,
+        total,
+        out=np.zeros_like(squares),
+        where=varies,
+    )
     n_varying = varies.sum(axis=2)
     effective = np.maximum(n_varying**2, 1) / np.maximum(
         (shares.sum(axis=2, keepdims=True) ** 2).sum(axis=1),

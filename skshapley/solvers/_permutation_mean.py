@@ -13,11 +13,10 @@ recursion). The mean contribution at each position is a control variate
 (`skshapley.solvers._positions`).
 """
 
-from typing import cast
+from typing import Any
 
 import numpy as np
 
-from skshapley._references import RowOrder
 from skshapley._tools import (
     clipped_logit,
     degrees_of_tails,
@@ -64,32 +63,27 @@ class SampledUnits:
 
     Parameters
     ----------
-    row_order : RowOrder
-    players : ndarray of shape (r, p), int
-        The active players of each row.
+    task : SolverTask
+        With the order of the background rows and the active players of each row.
     unit : int
         Permutations in a unit.
-    n_outputs : int
     """
 
-    def __init__(
-        self,
-        row_order: RowOrder,
-        players: np.ndarray,
-        unit: int,
-        n_outputs: int,
-    ) -> None:
-        self._row_order = row_order
-        self._players = players
+    def __init__(self, task: SolverTask, unit: int) -> None:
+        self._task: Any = task
         self._unit = unit
+        r, k = task.v_full.shape
         # background rows and units of each row, part by part
-        self._parts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in players]
+        self._parts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in range(r)]
         # the results of `_estimate` for all rows, and the rows that got units since
         # then
-        self._results = np.zeros((5, *players.shape, n_outputs))
-        self._changed = np.zeros(len(players), dtype=bool)
+        self._results = np.zeros((5, r, task.n_players, k))
+        self._changed = np.zeros(r, dtype=bool)
         # whether the permutations of a unit differ, for each player
-        self._noisy = np.zeros((*players.shape, n_outputs), dtype=bool)
+        self._noisy = np.zeros(
+            self._results.shape[1:],
+            dtype=bool,
+        )
 
     def add(
         self,
@@ -147,7 +141,10 @@ class SampledUnits:
         """Estimate rows with new units: together those with as many units and references."""
         by_counts: dict[tuple[int, int], list[tuple]] = {}
         for row in changed.tolist():
-            references, units = map(np.concatenate, zip(*self._parts[row], strict=True))
+            references, units = map(
+                np.concatenate,
+                zip(*self._parts[row], strict=True),
+            )
             _, firsts, place = np.unique(
                 references,
                 return_index=True,
@@ -156,7 +153,10 @@ class SampledUnits:
             record = row, references, units, firsts[place]
             by_counts.setdefault((len(units), len(firsts)), []).append(record)
         for records in by_counts.values():
-            rows, references, units, home = map(np.stack, zip(*records, strict=True))
+            rows, references, units, home = map(
+                np.stack,
+                zip(*records, strict=True),
+            )
             self._results[:, rows] = self._estimate(references, units, home, rows)
         self._changed[changed] = False
 
@@ -199,21 +199,28 @@ class SampledUnits:
         means = units[line, firsts]
         np.add.at(means, place, units[again])
         means /= times
-        means, control = np.split(means, [self._results.shape[-1]], axis=3)
-        values, residuals = self._row_order.mean(
+        means, control = np.split(
+            means,
+            [self._results.shape[-1]],
+            axis=3,
+        )
+        values, residuals = self._task.row_order.mean(
             means,
             references[line, firsts],
-            self._players[rows],
+            self._task.players[rows],
             control,
         )
-        total = _spread_of_chunks(residuals, self._row_order.chunk)
+        total = _spread_of_chunks(residuals, self._task.row_order.chunk)
         # difference between background rows, by the noise of permutations or by the
         # rows themselves
         rough = means.var(axis=1, ddof=1) if m > 1 else np.full_like(values, np.nan)
         # finite population: without unseen background rows, their choice causes no
         # error
-        left = max(0.0, 1 - m / self._row_order.n_rows)
-        share = np.broadcast_to((1 / times).mean(axis=1), values.shape)
+        left = max(0.0, 1 - m / self._task.row_order.n_rows)
+        share = np.broadcast_to(
+            (1 / times).mean(axis=1),
+            values.shape,
+        )
         twice = (times > 1).sum(axis=1) >= LEAST_TWICE
         squares = ((units[..., : means.shape[3]] - means[line, at]) ** 2).sum(axis=1)
         second_units = u - m
@@ -227,7 +234,7 @@ class SampledUnits:
         # The spread of background rows includes the noise of their permutations, which
         # is subtracted.
         background_variance = np.where(twice, np.maximum(rough - noise, 0.0), rough)
-        background_variance /= self._row_order.n_rows
+        background_variance /= self._task.row_order.n_rows
         return np.stack(
             [values, within, left * (total - within), share / m, background_variance]
         )
@@ -344,16 +351,19 @@ class PermutationMean(Solver):
     traits = SolverTraits(any_index=(PermutationDesign,), parts=(PermutationDesign,))
 
     def _start(self, task: SolverTask) -> None:
-        self._centring: Centring | None = None
-        self._sampled: SampledUnits | None = None
-        r, k = self.v_full_.shape
-        self._scale = Scale(r, self.n_players_, k)
+        self._task = task
+        self._centring: Any = None
+        self._sampled: Any = None
+        p, (r, k) = self.n_players_, self.v_full_.shape
+        self._scale = Scale(r, p, k)
         self._additive = np.ones(r, dtype=bool)
         self._rows = np.arange(r)
-        # weights of the step at each position, ``(p,)``; None for equal weights
-        self._weights: np.ndarray | None = None
-        if self.index_ != INDICES["shapley"]:
-            self._weights = self.n_players_ * self.index_.size_law(self.n_players_ - 1)
+        # weights of the step at each position, ``(p,)``; only Shapley values have equal
+        # weights and a known sum
+        self._is_shapley = self.index_ == INDICES["shapley"]
+        self._weights = (
+            np.ones(p) if self._is_shapley else p * self.index_.size_law(p - 1)
+        )
 
     def look_at(self, rows: np.ndarray) -> None:
         """Choose rows, because the regressions of the others take long."""
@@ -362,12 +372,17 @@ class PermutationMean(Solver):
     def update(self, rows: np.ndarray, design, values: np.ndarray) -> None:
         """Add the units of a design."""
         by_step = design.steps(values)
-        if self._weights is not None:
-            by_step *= self._weights[:, None]
+        by_step *= self._weights[:, None]
         contributions = design.by_player(by_step)
         r, n, p, k = contributions.shape
         self._scale.add(rows, contributions)
-        inside = contributions.reshape(r, n // design.unit, design.unit, p, k)
+        inside = contributions.reshape(
+            r,
+            n // design.unit,
+            design.unit,
+            p,
+            k,
+        )
         # In an additive game, a permutation and its reverse agree in all units. Larger
         # differences than rounding rule it out. Without a reverse permutation there is
         # nothing to compare, so no row counts as additive.
@@ -376,13 +391,7 @@ class PermutationMean(Solver):
         self._additive[rows] &= ~noisy.any(axis=(1, 2))
         if design.sampled:
             if self._sampled is None:
-                # the engine passes an order with every sample
-                self._sampled = SampledUnits(
-                    cast(RowOrder, self.row_order_),
-                    self.players_,
-                    design.unit,
-                    k,
-                )
+                self._sampled = SampledUnits(self._task, design.unit)
             controls = self._controls(rows, design, values)
             self._sampled.add(
                 rows,
@@ -397,11 +406,13 @@ class PermutationMean(Solver):
             self._symmetric = design.symmetric
             self._strata = design.stratum_weights if stratified else np.ones(1)
             drawn = design.references is not None and not stratified
-            # only Shapley values have a known sum
-            self._drifting = drawn and self._weights is None
+            self._drifting = drawn and self._is_shapley
             # a permutation and its reverse miss the same events
             self._together = 2 if design.unit % 2 == 0 else 1
-            self._centring = Centring((len(self.v_empty_), len(self._strata)), (p, k))
+            self._centring = Centring(
+                (len(self.v_empty_), len(self._strata)),
+                (p, k),
+            )
         n_units = n // design.unit
         strata = (
             design.references[:, :: design.unit]
@@ -409,13 +420,15 @@ class PermutationMean(Solver):
             else np.zeros((r, n_units), dtype=np.intp)
         )
         # the weights of the permutations of each unit, with sum 1
-        shares = np.full((r, n_units, design.unit), 1 / design.unit)
+        shares = np.full(
+            (r, n_units, design.unit),
+            1 / design.unit,
+        )
         if design.weights is not None:
             weights = design.weights.reshape(shares.shape)
             shares = weights / weights.sum(axis=2, keepdims=True)
         wide = shares[..., None, None]
         walks = Walks(
-            rows,
             strata,
             units=(inside * wide).sum(axis=2),
             # contributions by position in the order, to subtract the mean effect of a
@@ -424,7 +437,7 @@ class PermutationMean(Solver):
             positions=design.places.reshape(inside.shape[:4]),
             shares=shares,
         )
-        self._centring.add(walks, self._scale.range)
+        self._centring.add(rows, walks, self._scale.range)
 
     def _controls(self, rows, design, values) -> np.ndarray:
         """Return the units' contributions to the log-odds minus their known means, if known.
@@ -432,21 +445,14 @@ class PermutationMean(Solver):
         They are ``(r, u, p, 1)``, or ``(r, u, p, 0)``.
         """
         r, n, p = design.permutations.shape
-        if self.margins_ is None:
+        if self._task.margins is None:
             return np.empty((r, n // design.unit, p, 0))
         units = (
             design.contributions(clipped_logit(values[:, :, :1]))
             .reshape(r, -1, design.unit, p, 1)
             .mean(axis=2)
         )
-        return units - self.margins_[rows][:, None, :, None]
-
-    def _seen(self) -> Centring:
-        if self._centring is None:
-            raise RuntimeError(
-                "PermutationMean.result() needs at least one update() first."
-            )
-        return self._centring
+        return units - self._task.margins[rows, None, :, None]
 
     def result(self) -> Estimate:
         """Return the mean over background rows, and standard errors over units."""
@@ -467,9 +473,9 @@ class PermutationMean(Solver):
 
     def _estimated(self) -> Estimate:
         if self._sampled is not None:
-            gain = self.v_full_ - self.v_empty_ if self._weights is None else None
+            gain = self.gain_ if self._is_shapley else None
             return self._sampled.estimate(self._rows, gain, self._scale)
-        m, kurtosis, slope, cost = self._seen().moments()
+        m, kurtosis, slope, cost = self._centring.moments()
         if not self._symmetric:  # the effect of a position then differs between players
             slope = np.zeros_like(slope)
             cost = np.ones_like(cost)
@@ -478,13 +484,17 @@ class PermutationMean(Solver):
         values = (self._strata[:, None, None] * mean).sum(axis=1)
         # The number of units, less one for each background row
         degrees = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1)
-        residual_share = _residual_share(mean, m.products[:, :, 0, 0], squares, degrees)
+        residual_share = _residual_share(
+            mean,
+            m.products[:, :, 0, 0],
+            squares,
+            degrees,
+        )
         if self._drifting:
             # The known sum removes a share of each variance, as the projection does.
-            gain = self.v_full_ - self.v_empty_
-            values, shrinkage = without_gap(values, squares.sum(axis=1), gain)
+            values, shrinkage = without_gap(values, squares.sum(axis=1), self.gain_)
             squares = squares * (1 - shrinkage)[:, None]
-        varies = self._seen().varies
+        varies = self._centring.varies
         errors = errors_over_units(
             m,
             self._strata,
@@ -517,7 +527,10 @@ class PermutationMean(Solver):
         errors = np.where(varies, np.hypot(errors, shift), errors)
         # too few units to fit a coefficient: the effect of positions is unknown
         for row in np.flatnonzero(degrees < LEAST_DEGREES).tolist():
-            errors[row] = np.maximum(errors[row], np.abs(self._seen().effects(row)))
+            errors[row] = np.maximum(
+                errors[row],
+                np.abs(self._centring.effects(row)),
+            )
         if len(self._strata) == 1:
             return Estimate(values, errors)
         return Estimate(
@@ -550,7 +563,10 @@ def _residual_share(
         out=np.ones_like(total),
         where=total > 1e-12 * (mean**2).sum(axis=(1, 2))[:, None],
     )
-    return np.minimum(share + 1 / (degrees[:, None, None] + 1), 1.0)
+    return np.minimum(
+        share + 1 / (degrees[:, None, None] + 1),
+        1.0,
+    )
 
 
 def background_errors(moments, weights, means, squares) -> np.ndarray:
@@ -612,7 +628,10 @@ def errors_of_few_units(
     """
     largest = scale.largest
     squares = np.where(scale.own > 0, largest**2, 0.0)
-    total = np.maximum(squares.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    total = np.maximum(
+        squares.sum(axis=1, keepdims=True),
+        np.finfo(float).tiny,
+    )
     ratio = variances.sum(axis=1, keepdims=True) / total
     equal_share = np.where(equal, squares, 0.0).sum(axis=1, keepdims=True) / total
     shared = (
@@ -695,8 +714,8 @@ def errors_over_units(
     few_units = degrees.sum(axis=1) < LEAST_DEGREES
     if few_units.any():
         unseen_errors = rule_of_three(per_unit) * sizes
-        shared = errors_of_few_units(within, scale, equal, unseen_errors)
-        errors = np.where(few_units, shared, errors)
+        shared_errors = errors_of_few_units(within, scale, equal, unseen_errors)
+        errors = np.where(few_units, shared_errors, errors)
     errors = unseen(errors, sizes, per_unit, per_draw * unexplained * scale.single)
     # However much the draws agree, few of them cannot exclude a frequent event.
     frequent = unexplained * frequent

@@ -8,7 +8,6 @@ players, and its sum is constant.
 """
 
 from copy import deepcopy
-from itertools import chain
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -26,8 +25,6 @@ class Walks(NamedTuple):
 
     Attributes
     ----------
-    rows : ndarray of shape (r,), int
-        Rows to explain.
     strata : ndarray of shape (r, u), int
     units : ndarray of shape (r, u, p, k)
         Mean contributions by player.
@@ -39,7 +36,6 @@ class Walks(NamedTuple):
         Weights of the permutations of a unit, with sum 1.
     """
 
-    rows: np.ndarray
     strata: np.ndarray
     units: np.ndarray
     steps: np.ndarray
@@ -54,22 +50,22 @@ class Walks(NamedTuple):
     @classmethod
     def joined(cls, parts: list["Walks"], axis: int) -> "Walks":
         """Return the same units of more rows (axis 0), or more units of the same rows (axis 1)."""
-        rows = [part.rows for part in parts]
-        return cls(
-            rows[0] if axis == 1 else np.concatenate(rows),
-            *(
-                np.concatenate(field, axis=axis)
-                for field in zip(*(part[1:] for part in parts), strict=True)
-            ),
-        )
+        fields = zip(*parts, strict=True)
+        return cls(*(np.concatenate(field, axis=axis) for field in fields))
 
-    def of(self, members) -> Self:
-        """Return the units of some of the rows to explain."""
-        return type(self)(*(part[members] for part in self))
+    def part(self, rows=slice(None), units=slice(None)) -> Self:
+        """Return some of the rows to explain, or some of their units."""
+        return type(self)(*(field[rows, units] for field in self))
 
-    def cut(self, start, end) -> Self:
-        """Return some of the units."""
-        return type(self)(self.rows, *(part[:, start:end] for part in self[1:]))
+    def add_to(
+        self,
+        moments: Moments,
+        rows: np.ndarray,
+        partner: np.ndarray,
+    ) -> None:
+        """Add the units of some rows and their partners to moments of two variables."""
+        pairs = np.stack([self.units, partner], axis=2)
+        moments.add(rows, self.strata, pairs, self.unit)
 
     def partner(self, m: np.ndarray, active: np.ndarray) -> np.ndarray:
         """Return the mean of ``m``, ``(r, u, p, k)``, over a player's positions, with sum zero.
@@ -111,32 +107,46 @@ class Centring:
         # One unit of each stratum, and the players whose contributions vary within a
         # stratum: a player may differ between background rows and still be constant.
         self._one = np.full((*groups, *shape), np.nan)
-        self.varies = np.zeros((groups[0], *shape), dtype=bool)
+        self.varies = np.zeros(
+            (groups[0], *shape),
+            dtype=bool,
+        )
         self._later = Moments(groups, shape, variables=2)
         # the units stored for each row, in parts with units of one size
         self._held: list[list[Walks]] = [[] for _ in range(groups[0])]
 
-    def add(self, walks: Walks, scale: np.ndarray) -> None:
+    def add(
+        self,
+        rows: np.ndarray,
+        walks: Walks,
+        scale: np.ndarray,
+    ) -> None:
         """Add units; contributions of row i have the range ``scale[i]``, ``(r, 1, k)``."""
-        at = walks.rows[:, None], walks.strata
-        self._one[at] = np.where(np.isnan(self._one[at]), walks.units, self._one[at])
-        varies = (
-            np.abs(walks.units - self._one[at]) > ROUNDING * scale[walks.rows, None]
+        at = rows[:, None], walks.strata
+        self._one[at] = np.where(
+            np.isnan(self._one[at]),
+            walks.units,
+            self._one[at],
         )
-        self.varies[walks.rows] |= varies.any(axis=1)
-        for i, row in enumerate(walks.rows):
-            walk = walks.of(slice(i, i + 1))
+        varies = np.abs(walks.units - self._one[at]) > ROUNDING * scale[rows, None]
+        self.varies[rows] |= varies.any(axis=1)
+        for i, row in enumerate(rows):
+            walk = walks.part(rows=slice(i, i + 1))
             stored = self._held[row]
             # A fixed number of stored units limits memory, however large the budget.
             room = HELD_UNITS - sum(part.units.shape[1] for part in stored)
             if room > 0:
                 last = [stored.pop()] if stored and stored[-1].unit == walk.unit else []
-                stored.append(Walks.joined([*last, walk.cut(0, room)], 1))
+                stored.append(Walks.joined([*last, walk.part(units=slice(room))], 1))
             if walk.units.shape[1] > room:
                 _, m, active = self._centred([row])
-                remainder = walk.cut(room, None)
+                remainder = walk.part(units=slice(room, None))
                 m = np.broadcast_to(m[:, None], remainder.units.shape)
-                _add(self._later, remainder, remainder.partner(m, active))
+                remainder.add_to(
+                    self._later,
+                    rows[[i]],
+                    remainder.partner(m, active),
+                )
 
     def moments(self) -> tuple[Moments, np.ndarray, np.ndarray, np.ndarray]:
         """Return the moments of all units, the kurtosis, the slope and its cost (see `fitted`).
@@ -154,8 +164,9 @@ class Centring:
                 rows_by_kind.setdefault(kind, []).append(row)
         groups = [np.array(rows) for rows in rows_by_kind.values()]
         centred = [self._centred(rows)[0] for rows in groups]
-        for part, partner in chain(*centred):
-            _add(out, part, partner)
+        for rows, units in zip(groups, centred, strict=True):
+            for part, partner in units:
+                part.add_to(out, rows, partner)
         slope, cost = fitted(out)
         for rows, units in zip(groups, centred, strict=True):
             tails[rows] = _kurtosis(units, out, rows, slope[rows, 0])
@@ -169,7 +180,11 @@ class Centring:
         by_place = np.zeros((p, k))
         sums = np.zeros((p, k))
         for part in stored:
-            np.add.at(counts, (np.arange(p), part.positions[0]), 1)
+            np.add.at(
+                counts,
+                (np.arange(p), part.positions[0]),
+                1,
+            )
             by_place += part.unit * part.steps[0].sum(axis=0)
             sums += part.unit * part.units[0].sum(axis=0)
         return position_effects(counts, by_place, sums)
@@ -206,7 +221,7 @@ def position_effects(
     by_position: np.ndarray,
     by_player: np.ndarray,
 ) -> np.ndarray:
-    """Return the effect of the positions of each player on its mean, ``(p, k)``.
+    """Return the effect of the positions of each player on its mean, ``(..., p, k)``.
 
     It is the mean contribution at its positions, minus that at all positions. The means
     of players are subtracted first: a player with a large effect has it at any
@@ -214,27 +229,22 @@ def position_effects(
 
     Parameters
     ----------
-    counts : ndarray of shape (p, p)
+    counts : ndarray of shape (..., p, p)
         Contributions of each player at each position.
-    by_position, by_player : ndarray of shape (p, k)
+    by_position, by_player : ndarray of shape (..., p, k)
         Sums of contributions.
     """
-    n = counts.sum(axis=1, keepdims=True)
+    n = counts.sum(axis=-1, keepdims=True)
+    at_each = counts.sum(axis=-2)[..., None]
     # without the contribution itself, which is part of its player's mean
     left_out = n / np.maximum(n - 1, 1)
-    residuals = by_position - counts.T @ (by_player / np.maximum(n, 1))
-    at_position = residuals / np.maximum(counts.sum(axis=0), 1)[:, None]
-    shares = counts / np.maximum(n, 1) - counts.sum(axis=0) / counts.sum()
-    return left_out * (shares @ at_position)
-
-
-def _add(moments, walks, partner) -> None:
-    moments.add(
-        walks.rows,
-        walks.strata,
-        np.stack([walks.units, partner], axis=2),
-        walks.unit,
+    residuals = by_position - np.swapaxes(counts, -1, -2) @ (
+        by_player / np.maximum(n, 1)
     )
+    at_position = residuals / np.maximum(at_each, 1)
+    total = n.sum(axis=-2, keepdims=True)
+    shares = counts / np.maximum(n, 1) - np.swapaxes(at_each, -1, -2) / total
+    return left_out * (shares @ at_position)
 
 
 def _kurtosis(held, moments, rows, slope) -> np.ndarray:
@@ -258,14 +268,21 @@ def _kurtosis(held, moments, rows, slope) -> np.ndarray:
         fourth = fourth + (squared**2).sum(axis=1)
         n = n + determined.sum(axis=1)[:, None, None]
     varies = squares > 0
-    kurtosis = np.where(varies, n * fourth / np.where(varies, squares, 1.0) ** 2, 1.0)
+    kurtosis = np.where(
+        varies,
+        n * fourth / np.where(varies, squares, 1.0) ** 2,
+        1.0,
+    )
     # The kurtosis of few numbers is too small. G2 is unbiased for normal numbers, but
     # noisy. So it is averaged over players, as the same coalitions are large for most
     # of them. On values of data at 10 evaluations a player, 93 % of the intervals then
     # hold the value, instead of 91 %.
     n = np.maximum(n, 4.0)
     unbiased = 3 + (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * (kurtosis - 3) + 6)
-    mean = np.where(varies, unbiased, 0.0).sum(axis=1, keepdims=True)
+    mean = np.where(varies, unbiased, 0.0).sum(
+        axis=1,
+        keepdims=True,
+    )
     mean /= np.maximum(varies.sum(axis=1, keepdims=True), 1)
     return np.maximum(kurtosis, mean)
 
@@ -294,7 +311,12 @@ def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     degrees = np.maximum(moments.units - 1, 0).sum(axis=1)[:, None]
     above = moments.products[:, :, 0, 1].sum(axis=(1, 2))
     below = position_ss.sum(axis=(1, 2))
-    slope = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    slope = np.divide(
+        above,
+        below,
+        out=np.zeros_like(above),
+        where=below > 0,
+    )
     residual_ss = residual_squares(moments, slope[:, None, None]).sum(axis=1)
     # under independence, the ratio of both has the mean of F, d/(d - 2)
     spare = np.maximum(degrees - 2, 1)
@@ -308,7 +330,15 @@ def fitted(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
         out=np.zeros_like(above),
         where=explained > 0,
     )
-    slope = np.where(degrees >= LEAST_DEGREES, slope * np.maximum(sure, 0.0), 0.0)
+    slope = np.where(
+        degrees >= LEAST_DEGREES,
+        slope * np.maximum(sure, 0.0),
+        0.0,
+    )
     # A fitted coefficient spends one degree of freedom.
-    cost = np.where(slope != 0, degrees / np.maximum(degrees - 1, 1), 1.0)
+    cost = np.where(
+        slope != 0,
+        degrees / np.maximum(degrees - 1, 1),
+        1.0,
+    )
     return slope[:, None, None], cost[:, None, None]

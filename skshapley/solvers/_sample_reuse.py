@@ -38,10 +38,13 @@ from skshapley.solvers._base import (
     unseen,
 )
 from skshapley.solvers._permutation_mean import PermutationMean
-from skshapley.solvers._surrogates import SURROGATE, check_enumerable, fit_surrogate
+from skshapley.solvers._surrogates import (
+    MOST_ENUMERATED,
+    SURROGATE,
+    fit_surrogate,
+    is_read,
+)
 
-CENTRES = ("line", "empty")
-LINEAR = ("auto", "linear")  # surrogates of coalitions that are additive
 LEAST_UNITS = 4  # units of permutations with surrogates
 
 
@@ -89,7 +92,9 @@ class SampleReuse(CoalitionSolver):
 
     default_sampler = "square-root"
     traits = SolverTraits(any_index=(CoalitionDesign,))
-    _constraints = {"centre": OneOf(CENTRES, hint="the line has the lower variance")}
+    _constraints = {
+        "centre": OneOf(("line", "empty"), hint="the line has the lower variance"),
+    }
 
     def _solve(
         self,
@@ -100,30 +105,24 @@ class SampleReuse(CoalitionSolver):
     ) -> tuple[np.ndarray, np.ndarray]:
         p = self.n_players_
         design = self._design
-        law = size_law(self.index_, p)
         baseline = self.v_empty_[row]
-        gain = self.v_full_[row] - baseline
+        gain = self.gain_[row]
         # the line gives each player a p-th of its total, by any index
         share = 1 / p
         if self.centre == "line":
             baseline = baseline + coalitions.sum(axis=1, keepdims=True) / p * gain
-        elif law is not None:
-            share = law[-1]
-        parts = unit_sums(coalitions, expected, values - baseline, design.unit, law)
+        elif self.index_ != INDICES["shapley"]:
+            share = self.index_.size_law(p - 1)[-1]
+        parts = unit_sums(
+            coalitions,
+            expected,
+            values - baseline,
+            design.unit,
+            self.index_,
+        )
         estimate = parts.sum(axis=0) + share * gain
         errors = errors_of_sum(design, coalitions, expected, parts)
-        if is_complete(design, coalitions):
-            return estimate, errors
-        return estimate, unseen(
-            errors,
-            positive_sizes(np.abs(estimate)),
-            1 / len(parts),
-        )
-
-
-def size_law(index: Index, p: int) -> np.ndarray | None:
-    """Return the probabilities that 0..p - 1 others are present, ``(p,)``; None for Shapley's."""
-    return None if index == INDICES["shapley"] else index.size_law(p - 1)
+        return estimate, allowing(errors, estimate, design, coalitions, len(parts))
 
 
 def unit_sums(
@@ -131,7 +130,7 @@ def unit_sums(
     expected: np.ndarray,
     values: np.ndarray,
     unit: int,
-    law: np.ndarray | None = None,
+    index: Index = INDICES["shapley"],
 ) -> np.ndarray:
     """Return the contribution of each unit to the estimate, ``(n_units, p, k)``.
 
@@ -142,14 +141,14 @@ def unit_sums(
         Expected number of coalitions of that size.
     values : ndarray of shape (m, k)
     unit : int
-    law : ndarray of shape (p,) or None
-        As returned by `size_law`.
+    index : Index
     """
     m, p = coalitions.shape
     size = coalitions.sum(axis=1, keepdims=True)
     with_it = 1 / size
     without = 1 / (p - size)
-    if law is not None:
+    if index != INDICES["shapley"]:
+        law = index.size_law(p - 1)
         with_it = p * law[size - 1] * with_it
         without = p * law[size] * without
     coefficient = np.where(coalitions, with_it, -without) / expected[:, None]
@@ -184,10 +183,21 @@ def strata(
         )
 
 
-def is_complete(design: CoalitionDesign, coalitions: np.ndarray) -> bool:
-    """Return True if the coalitions ``(m, p)`` of a design are all there are."""
+def allowing(
+    errors: np.ndarray,
+    values: np.ndarray,
+    design: CoalitionDesign,
+    coalitions: np.ndarray,
+    n_units: int,
+) -> np.ndarray:
+    """Return the errors of values, ``(p, k)``, with the allowance for an event that no unit saw.
+
+    If the coalitions ``(m, p)`` of the design are all there are, no event is unseen.
+    """
     m, p = coalitions.shape
-    return design.exact or (not design.replacement and m == 2**p - 2)
+    if design.exact or (not design.replacement and m == 2**p - 2):
+        return errors
+    return unseen(errors, positive_sizes(np.abs(values)), 1 / n_units)
 
 
 def errors_of_sum(
@@ -324,7 +334,11 @@ class RegressionAdjustment(CoalitionSolver):
         Further coalitions occur only for few players. The surrogates then know all
         coalitions, and the other folds have no information about the errors.
         """
-        linear = isinstance(self.surrogate, str) and self.surrogate in LINEAR
+        # the surrogates of coalitions that are additive
+        linear = isinstance(self.surrogate, str) and self.surrogate in {
+            "auto",
+            "linear",
+        }
         return SolverTraits(
             planned=(CoalitionDesign,),
             any_index=(CoalitionDesign,) if linear else (),
@@ -332,7 +346,13 @@ class RegressionAdjustment(CoalitionSolver):
 
     def check_players(self, n_players: int) -> None:
         """Raise ValueError for too many players, if the surrogate needs enumeration."""
-        check_enumerable(self.surrogate, n_players, type(self).__name__)
+        enumerates = not (isinstance(self.surrogate, str) or is_read(self.surrogate))
+        if enumerates and n_players > MOST_ENUMERATED:
+            raise ValueError(
+                f"RegressionAdjustment got surrogate={self.surrogate!r} with {n_players} "
+                "players: the values of a regressor other than trees are enumerated, for "
+                f'at most {MOST_ENUMERATED} players; try surrogate="tree".'
+            )
 
     def _start(self, task: SolverTask) -> None:
         super()._start(task)
@@ -344,7 +364,12 @@ class RegressionAdjustment(CoalitionSolver):
         """Choose rows, because surrogates of the others take long."""
         self._rows = rows
 
-    def update(self, rows: np.ndarray, design: Any, values: np.ndarray) -> None:
+    def update(
+        self,
+        rows: np.ndarray,
+        design: Any,
+        values: np.ndarray,
+    ) -> None:
         """Store the values of a design."""
         if isinstance(design, PermutationDesign):
             self._permutations.append((rows, design, values))
@@ -394,7 +419,7 @@ class RegressionAdjustment(CoalitionSolver):
             - path[:, :1]
             - np.linspace(0.0, 1.0, p + 1)[:, None] * (path[:, -1:] - path[:, :1])
         )
-        gain = self.v_full_[row] - self.v_empty_[row]
+        gain = self.gain_[row]
         interactions = np.empty_like(left)
         for fold in range(min(self.folds, unit[-1] + 1)):
             inside = unit % self.folds == fold
@@ -434,20 +459,18 @@ class RegressionAdjustment(CoalitionSolver):
     ) -> tuple[np.ndarray, np.ndarray]:
         p = self.n_players_
         unit = self._design.unit
-        law = size_law(self.index_, p)
         # the line in the size is additive and known at both ends: it needs no surrogate
-        share = (self.v_full_[row] - self.v_empty_[row]) / p
+        share = self.gain_[row] / p
         left = (
             values - self.v_empty_[row] - coalitions.sum(axis=1, keepdims=True) * share
         )
         n_units = len(coalitions) // unit
         # the fold of each unit, assigned in turn within each size
         fold = np.empty(n_units, dtype=np.intp)
-        placed = 0
-        for size, _, _ in strata(coalitions, expected, unit):
-            # Continuing the count across sizes keeps the folds equally large in total.
-            fold[size] = (placed + np.arange(size.sum())) % self.folds
-            placed += size.sum()
+        # Continuing the count across sizes keeps the folds equally large in total.
+        sizes = [inside for inside, _, _ in strata(coalitions, expected, unit)]
+        by_size = np.concatenate([np.flatnonzero(inside) for inside in sizes])
+        fold[by_size] = np.arange(n_units) % self.folds
         total = np.zeros((p, values.shape[1]))
         residuals = np.empty_like(left)
         for k in range(min(self.folds, n_units)):
@@ -468,15 +491,20 @@ class RegressionAdjustment(CoalitionSolver):
             # here.
             adjusted = surrogate_values - surrogate_values.mean(axis=0)
             weights = self._weights(coalitions, expected, inside)
-            parts = unit_sums(coalitions, expected, fold_residuals, unit, law)
+            parts = unit_sums(
+                coalitions,
+                expected,
+                fold_residuals,
+                unit,
+                self.index_,
+            )
             total += inside.mean() * (adjusted + np.einsum("u,upk->pk", weights, parts))
-        parts = unit_sums(coalitions, expected, residuals, unit, law)
+        parts = unit_sums(coalitions, expected, residuals, unit, self.index_)
         values = total + share
-        errors = errors_of_sum(self._design, coalitions, expected, parts)
-        if is_complete(self._design, coalitions):
-            return values, errors
-        share = 1 / max(n_units - p, 1)
-        return values, unseen(errors, positive_sizes(np.abs(values)), share)
+        design = self._design
+        errors = errors_of_sum(design, coalitions, expected, parts)
+        n_spare = max(n_units - p, 1)
+        return values, allowing(errors, values, design, coalitions, n_spare)
 
     def _weights(
         self,

@@ -14,7 +14,6 @@ from skshapley.exceptions import UnreadableModelError
 from skshapley.indices import INDICES, enumerated
 from skshapley.readers._registry import read_trees
 
-SURROGATES = ("auto", "linear", "kernel", "tree")
 MOST_ENUMERATED = 14  # players
 TINY = np.finfo(float).tiny
 MOST_COALITIONS = 400  # in a kernel
@@ -94,7 +93,11 @@ class KernelSurrogate:
         effects = LinearSurrogate(coalitions, expected, values).shapley() + gain / p
         strength = np.linalg.norm(effects, axis=1) + TINY
         step = -(-len(coalitions) // MOST_COALITIONS)
-        ends = np.repeat([[False], [True]], p, axis=1)
+        ends = np.repeat(
+            [[False], [True]],
+            p,
+            axis=1,
+        )
         self._signs = 2.0 * np.concatenate([ends, coalitions[::step]]) - 1
         values = np.concatenate([np.zeros((2, values.shape[1])), values[::step]])
         sample = np.column_stack([np.ones(len(values)), self._signs, values])
@@ -172,7 +175,11 @@ class FittedSurrogate:
         values: np.ndarray,
     ) -> None:
         self._n_players = coalitions.shape[1]
-        ends = np.repeat([[False], [True]], self._n_players, axis=1)
+        ends = np.repeat(
+            [[False], [True]],
+            self._n_players,
+            axis=1,
+        )
         present = np.concatenate([ends, coalitions]).astype(np.float64)
         self._models = [
             clone(regressor).fit(present, column)
@@ -189,21 +196,18 @@ class FittedSurrogate:
 
     def shapley(self) -> np.ndarray:
         """Return the Shapley values, ``(p, k)``, with sum f(all) - f(empty)."""
-        return np.concatenate([self._of(model) for model in self._models], axis=1)
-
-    def _of(self, model: Any) -> np.ndarray:
         p = self._n_players
-        if not is_read(model):
-            values = np.asarray(
-                model.predict(all_coalitions(p).astype(np.float64)),
-                dtype=float,
-            )[:, None]
-            return enumerated(values, INDICES["shapley"], 1)
-        nobody, everybody = np.zeros((1, p)), np.ones((1, p))
-        return TreeValues(
-            read_trees(model, "predict"),
-            np.arange(p),
-        ).values_by_reference(everybody, nobody)[0, 0]
+        if not is_read(self._models[0]):
+            return enumerated(self.predict(all_coalitions(p)), INDICES["shapley"], 1)
+        forms = [
+            TreeValues(read_trees(model, "predict"), np.arange(p))
+            for model in self._models
+        ]
+        ends = np.ones((1, p)), np.zeros((1, p))
+        return np.concatenate(
+            [form.values_by_reference(*ends)[0, 0] for form in forms],
+            axis=1,
+        )
 
 
 def is_read(regressor: Any) -> bool:
@@ -219,35 +223,13 @@ def is_read(regressor: Any) -> bool:
 
 SURROGATE = Constraint(
     lambda surrogate: (
-        surrogate in SURROGATES
+        surrogate in {"auto", "linear", "kernel", "tree"}
         if isinstance(surrogate, str)
         else hasattr(surrogate, "__sklearn_tags__") and is_regressor(surrogate)
     ),
     '"auto", "linear", "kernel", "tree", or a regressor, which is fitted to 0/1 indicators of the '
     "players",
 )
-
-
-def check_enumerable(surrogate: Any, n_players: int, owner: str) -> None:
-    """Raise ValueError if a surrogate has too many coalitions for exact values.
-
-    Parameters
-    ----------
-    surrogate : str or estimator
-    n_players : int
-    owner : str
-        Owner of the parameter, for the error.
-    """
-    if (
-        not isinstance(surrogate, str)
-        and n_players > MOST_ENUMERATED
-        and not is_read(surrogate)
-    ):
-        raise ValueError(
-            f"{owner} got surrogate={surrogate!r} with {n_players} players: the values "
-            "of a regressor other than trees are enumerated, for at most "
-            f'{MOST_ENUMERATED} players; try surrogate="tree".'
-        )
 
 
 def fit_surrogate(

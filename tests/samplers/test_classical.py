@@ -69,7 +69,7 @@ def test_monte_carlo_with_permutation_mean_is_algorithm_1(parts, monkeypatch):
     t = len(orders)
     values = solver.result().values[0, :, 0]
     np.testing.assert_allclose(values, phi, rtol=0, atol=1e-13)
-    moments = solver._seen().moments()[0]
+    moments = solver._centring.moments()[0]
     spread = moments.products[0, 0, 0, 0, :, 0] / (t - 1)
     np.testing.assert_allclose(spread, variance, rtol=0, atol=1e-12)
 

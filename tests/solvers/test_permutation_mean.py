@@ -339,12 +339,6 @@ def test_random_references_add_up_and_reduce_errors():
     assert (outcome.values[:, :, 0] - truth).std(axis=0).mean() < 0.95 * plain.mean()
 
 
-def test_a_result_needs_an_update():
-    solver = PermutationMean().start(SolverTask(3, np.zeros((1, 1)), np.ones((1, 1))))
-    with pytest.raises(RuntimeError, match=r"needs at least one update\(\)"):
-        solver.result()
-
-
 # --- Student's t ----------------------------------------------------------------------
 
 
