@@ -505,7 +505,7 @@ BROKEN = {
     ),
     "imports another role": (
         imports_run_downward,
-        "samplers._exact",
+        "samplers._marginal",
         "from ..solvers._mean import Mean",
     ),
     "imports another role through the root": (
@@ -541,7 +541,7 @@ BROKEN = {
     ),
     "makes a seed": (
         no_hidden_randomness,
-        "samplers._exact",
+        "samplers._marginal",
         "SeedSequence(1).spawn(2)",
     ),
     "checks a random state": (
@@ -611,7 +611,7 @@ KEPT = {
     ),
     "names a generator's type": (
         no_hidden_randomness,
-        "samplers._exact",
+        "samplers._marginal",
         "def start(rng: np.random.Generator): return rng.random()",
     ),
     "makes a generator for a data set": (

@@ -25,7 +25,7 @@ from skshapley.samplers import (
     Sampler,
 )
 from skshapley.samplers._base import EVALS_A_PLAYER, LEAST_REFERENCES, Bought
-from skshapley.samplers._exact import MOST_PLAYERS
+from skshapley.samplers._coalitions import MOST_PLAYERS
 from skshapley.solvers import DEFAULT_SOLVERS, SOLVERS, Solver
 from skshapley.stopping import RelativeError, StoppingRule
 

@@ -8,6 +8,7 @@ from skshapley.samplers._base import (
 )
 from skshapley.samplers._coalitions import (
     CoalitionSampler,
+    Exact,
     Importance,
     Kernel,
     Leverage,
@@ -15,7 +16,6 @@ from skshapley.samplers._coalitions import (
     SquareRoot,
     Uniform,
 )
-from skshapley.samplers._exact import Exact
 from skshapley.samplers._graph_methods import (
     ConnectedRegression,
     ConnectedShapley,

@@ -48,7 +48,7 @@ from skshapley._tools import (
 )
 from skshapley.designs import LinearDesign, MarginalDesign
 from skshapley.samplers._base import Price, Sampler, SamplerTask, SamplerTraits
-from skshapley.samplers._exact import shapley_weights
+from skshapley.samplers._coalitions import shapley_weights
 from skshapley.samplers._graphs import (
     NAMES,
     Graph,

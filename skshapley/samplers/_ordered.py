@@ -15,7 +15,7 @@ from skshapley._tools import (
 )
 from skshapley.designs import LinearDesign, OrderedDesign
 from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
-from skshapley.samplers._exact import Exact
+from skshapley.samplers._coalitions import Exact
 from skshapley.samplers._orders import before_of, is_order, taken_apart
 from skshapley.samplers._permutation_sets import Sobol
 from skshapley.samplers._permutations import (

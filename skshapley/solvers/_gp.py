@@ -182,22 +182,15 @@ class _Corrected:
         If n of N pairs of a size were evaluated, 1 - n/N of the variance remains.
         """
         squares = self._deleted() ** 2
-        parts = []
-        degrees = []
-        for size in np.unique(self._size):
-            of_size = self._size == size
-            n = of_size.sum()
-            # Finite population: a completely evaluated size has no sampling error
-            # (Cochran 1977).
-            left = max(0.0, 1 - n * self._per_room[of_size][0])
-            parts.append(left * max(n - 1, 1) / n * squares[of_size].sum(axis=0))
-            degrees.append(n)
-        return np.sqrt(np.sum(parts, axis=0)) * widening(
-            effective_degrees(
-                np.stack(parts)[None],
-                np.array(degrees)[None, :, None, None],
-            )[0]
-        )
+        sizes, first, n = np.unique(self._size, return_index=True, return_counts=True)
+        sums = np.stack([squares[self._size == size].sum(axis=0) for size in sizes])
+        # Finite population: a completely evaluated size has no sampling error (Cochran
+        # 1977).
+        left = np.maximum(0.0, 1 - n * self._per_room[first])
+        jackknife = left * np.maximum(n - 1, 1) / n
+        parts = jackknife[:, None, None] * sums
+        degrees = effective_degrees(parts[None], n[None, :, None, None])[0]
+        return np.sqrt(parts.sum(axis=0)) * widening(degrees)
 
     def _deleted(self) -> np.ndarray:
         """Return the change of the values without each of the pairs, ``(n, p, k)``.

@@ -153,10 +153,7 @@ class SampledUnits:
             record = row, references, units, firsts[place]
             by_counts.setdefault((len(units), len(firsts)), []).append(record)
         for records in by_counts.values():
-            rows, references, units, home = map(
-                np.stack,
-                zip(*records, strict=True),
-            )
+            rows, references, units, home = map(np.stack, zip(*records, strict=True))
             self._results[:, rows] = self._estimate(references, units, home, rows)
         self._changed[changed] = False
 
@@ -199,11 +196,7 @@ class SampledUnits:
         means = units[line, firsts]
         np.add.at(means, place, units[again])
         means /= times
-        means, control = np.split(
-            means,
-            [self._results.shape[-1]],
-            axis=3,
-        )
+        means, control = np.split(means, [self._results.shape[-1]], axis=3)
         values, residuals = self._task.row_order.mean(
             means,
             references[line, firsts],
@@ -217,10 +210,7 @@ class SampledUnits:
         # finite population: without unseen background rows, their choice causes no
         # error
         left = max(0.0, 1 - m / self._task.row_order.n_rows)
-        share = np.broadcast_to(
-            (1 / times).mean(axis=1),
-            values.shape,
-        )
+        share = np.broadcast_to((1 / times).mean(axis=1), values.shape)
         twice = (times > 1).sum(axis=1) >= LEAST_TWICE
         squares = ((units[..., : means.shape[3]] - means[line, at]) ** 2).sum(axis=1)
         second_units = u - m
@@ -376,13 +366,7 @@ class PermutationMean(Solver):
         contributions = design.by_player(by_step)
         r, n, p, k = contributions.shape
         self._scale.add(rows, contributions)
-        inside = contributions.reshape(
-            r,
-            n // design.unit,
-            design.unit,
-            p,
-            k,
-        )
+        inside = contributions.reshape(r, n // design.unit, design.unit, p, k)
         # In an additive game, a permutation and its reverse agree in all units. Larger
         # differences than rounding rule it out. Without a reverse permutation there is
         # nothing to compare, so no row counts as additive.
@@ -409,10 +393,7 @@ class PermutationMean(Solver):
             self._drifting = drawn and self._is_shapley
             # a permutation and its reverse miss the same events
             self._together = 2 if design.unit % 2 == 0 else 1
-            self._centring = Centring(
-                (len(self.v_empty_), len(self._strata)),
-                (p, k),
-            )
+            self._centring = Centring((len(self.v_empty_), len(self._strata)), (p, k))
         n_units = n // design.unit
         strata = (
             design.references[:, :: design.unit]
@@ -420,10 +401,7 @@ class PermutationMean(Solver):
             else np.zeros((r, n_units), dtype=np.intp)
         )
         # the weights of the permutations of each unit, with sum 1
-        shares = np.full(
-            (r, n_units, design.unit),
-            1 / design.unit,
-        )
+        shares = np.full((r, n_units, design.unit), 1 / design.unit)
         if design.weights is not None:
             weights = design.weights.reshape(shares.shape)
             shares = weights / weights.sum(axis=2, keepdims=True)
@@ -484,12 +462,7 @@ class PermutationMean(Solver):
         values = (self._strata[:, None, None] * mean).sum(axis=1)
         # The number of units, less one for each background row
         degrees = m.units.sum(axis=1) - m.units.astype(bool).sum(axis=1)
-        residual_share = _residual_share(
-            mean,
-            m.products[:, :, 0, 0],
-            squares,
-            degrees,
-        )
+        residual_share = _residual_share(mean, m.products[:, :, 0, 0], squares, degrees)
         if self._drifting:
             # The known sum removes a share of each variance, as the projection does.
             values, shrinkage = without_gap(values, squares.sum(axis=1), self.gain_)
@@ -563,10 +536,7 @@ def _residual_share(
         out=np.ones_like(total),
         where=total > 1e-12 * (mean**2).sum(axis=(1, 2))[:, None],
     )
-    return np.minimum(
-        share + 1 / (degrees[:, None, None] + 1),
-        1.0,
-    )
+    return np.minimum(share + 1 / (degrees[:, None, None] + 1), 1.0)
 
 
 def background_errors(moments, weights, means, squares) -> np.ndarray:
@@ -628,10 +598,7 @@ def errors_of_few_units(
     """
     largest = scale.largest
     squares = np.where(scale.own > 0, largest**2, 0.0)
-    total = np.maximum(
-        squares.sum(axis=1, keepdims=True),
-        np.finfo(float).tiny,
-    )
+    total = np.maximum(squares.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     ratio = variances.sum(axis=1, keepdims=True) / total
     equal_share = np.where(equal, squares, 0.0).sum(axis=1, keepdims=True) / total
     shared = (
