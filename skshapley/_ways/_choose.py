@@ -57,13 +57,7 @@ def choose(
     )
     labels = replace(labels, settings=settings)
     if exact:
-        return Exact(
-            labels,
-            reward,
-            entropy,
-            reading.form,
-            takes_raw=reward.masked_.takes_raw,
-        )
+        return Exact(labels, reward, entropy, reading.form)
     if reward.joint:
         plan = joint_request(request, draft.size, reward).plan(draft.size)
         return Joint(labels, reward, entropy, plan=plan)

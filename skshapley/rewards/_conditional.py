@@ -27,6 +27,7 @@ from skshapley._tools import Constraint, Number
 from skshapley.rewards._game import LINK, Known, WeightedGame
 from skshapley.rewards._gaussian import (
     LEAST_SHRINKAGE,
+    NormalMargins,
     chosen_factors,
     factor_correlation,
     learned_correlation,
@@ -41,7 +42,6 @@ from skshapley.rewards._surrogate import ForestReward
 from skshapley.rewards._transport import (
     CausalModel,
     Margins,
-    NormalMargins,
     NumericModel,
     RankMargins,
     TransportModel,
@@ -153,7 +153,7 @@ class _TransportReward(NumericReward):
         This is omitted if a player is constant, because players without effect are left
         out of games.
         """
-        active = self.players_.of_columns((self.varies_ | self._linked)[None])
+        active = self.players_.of_columns(self.varies_ | self._linked)
         if self.link is not None or not active.all():
             return
         column = self.response_.column
@@ -201,7 +201,7 @@ class _TransportReward(NumericReward):
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players with a possible effect, including constant ones that others move."""
         self.masked_.given(X)  # refused before the model is called
-        return super()._active(X) | self.players_.of_columns(self._linked[None])
+        return super()._active(X) | self.players_.of_columns(self._linked)
 
     @property
     def _linked(self) -> NDArray[np.bool_]:

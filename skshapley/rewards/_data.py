@@ -178,10 +178,6 @@ class DataGame(Game):
             )
         return score
 
-    def empty(self, rows) -> NDArray[np.float64]:
-        """Return v(empty), ``(r, 1, 1)``."""
-        return np.full((len(rows), 1, 1), self._v_empty)
-
     def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(r, 1)``."""
         return np.full((len(rows), 1), self._v_full)

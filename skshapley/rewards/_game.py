@@ -126,25 +126,29 @@ class Game(ABC):
         values : ndarray of shape (r, m, k)
         """
 
-    @abstractmethod
     def empty(self, rows) -> np.ndarray:
         """Return the values of the empty coalition against each background row, ``(r, b, k)``.
 
+        By default, the game has no background and evaluates the empty coalition.
+
         Parameters
         ----------
         rows : ndarray of shape (r,), int
             Positions of the rows.
         """
+        return self(np.zeros((len(rows), 1, self.n_players), dtype=bool), rows)
 
-    @abstractmethod
     def full(self, rows) -> np.ndarray:
         """Return v(all) of the rows, ``(r, k)``.
 
+        By default, the full coalition is evaluated.
+
         Parameters
         ----------
         rows : ndarray of shape (r,), int
             Positions of the rows.
         """
+        return self(np.ones((len(rows), 1, self.n_players), dtype=bool), rows)[:, 0]
 
     def of_means(self, means: np.ndarray) -> np.ndarray:
         """Return values from means over groups of references.
@@ -365,6 +369,8 @@ SHARED_SIZES = (
 class WrappedGame(Game):
     """Base class of games on the rows, players and model of another game.
 
+    By default, a value is a function (`worth`) of the value in the other game.
+
     Samplers see a single reference, because averages over the background are computed
     inside.
 
@@ -396,13 +402,21 @@ class WrappedGame(Game):
         self._game = copy(self._game)
         self._game.shared = content
 
+    def worth(self, values, rows) -> NDArray[np.float64]:
+        """Return the values for values of the other game, ``(r, m, k)``."""
+        return values
+
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
+        """Return the values of coalitions, ``(r, m, k)``."""
+        return self.worth(self._game(coalitions, rows), rows)
+
     def empty(self, rows) -> NDArray[np.float64]:
-        """Return v(empty) in the other game, ``(r, 1, k)``."""
-        return empty_values(self._game, rows)[:, None]
+        """Return v(empty), ``(r, 1, k)``."""
+        return self.worth(empty_values(self._game, rows)[:, None], rows)
 
     def full(self, rows) -> NDArray[np.float64]:
-        """Return v(all) in the other game, ``(r, k)``."""
-        return self._game.full(rows)
+        """Return v(all), ``(r, k)``."""
+        return self.worth(self._game.full(rows)[:, None], rows)[:, 0]
 
     def keys(self, rows) -> NDArray[np.uint64]:
         """Return the keys of the rows to explain in the other game."""
@@ -490,9 +504,9 @@ class LinkedGame(WrappedGame):
         super().__init__(game)
         self.link = link
 
-    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
-        """Return the links of the means, ``(r, m, k)``."""
-        return linked(self.link, self._game(coalitions, rows, None))
+    def worth(self, means, rows) -> NDArray[np.float64]:
+        """Return the links of means, ``(r, m, k)``."""
+        return linked(self.link, means)
 
     @property
     def means(self) -> Game | None:  # type: ignore[override]
@@ -506,14 +520,6 @@ class LinkedGame(WrappedGame):
         if means.shape[1] > 1:
             values = values + slope(self.link, mean) * (means - mean)
         return values
-
-    def empty(self, rows) -> NDArray[np.float64]:
-        """Return the link of the mean over the background, ``(r, 1, k)``."""
-        return linked(self.link, super().empty(rows))
-
-    def full(self, rows) -> NDArray[np.float64]:
-        """Return the link of the response of the rows, ``(r, k)``."""
-        return linked(self.link, super().full(rows))
 
 
 def linked(link: Any, means: np.ndarray) -> NDArray[np.float64]:
@@ -584,9 +590,7 @@ class InfluenceGame(WrappedGame):
         )
         return np.swapaxes(parts, 1, 2).reshape(r, m, -1)
 
-    def empty(self, rows) -> NDArray[np.float64]:
-        """Return the influences on v(empty), ``(r, 1, k F)``."""
-        return self(np.zeros((len(rows), 1, self.n_players), dtype=bool), rows)
+    empty = Game.empty
 
     def full(self, rows) -> NDArray[np.float64]:
         """Return zeros ``(r, k F)``, because v(all) uses no background row."""

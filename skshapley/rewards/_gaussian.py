@@ -36,6 +36,47 @@ ROUNDS = 20  # iterations of principal axes
 MOST_COMMON = 0.999  # largest share of a column's variance due to common factors
 
 
+class NormalMargins:
+    """Means and standard deviations.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n, d)
+    weights : ndarray of shape (n,)
+        With sum 1.
+    spread : ndarray of shape (d,) or None
+        The standard deviations, if known.
+
+    Attributes
+    ----------
+    spread : ndarray of shape (d,)
+        The standard deviations; 1 for a constant column.
+    """
+
+    def __init__(self, table, weights, spread=None) -> None:
+        # The mean of equal numbers may have a rounding error.
+        constant = (table == table[:1]).all(axis=0)
+        self._centre = np.where(constant, table[0], weights @ table)
+        if spread is None:
+            spread = np.sqrt(weights @ (table - self._centre) ** 2)
+        self.spread = np.where(spread > 0, spread, 1.0)
+
+    def standard(self, table) -> NDArray[np.float64]:
+        """Return numbers in standard deviations from the mean."""
+        return (table - self._centre) / self.spread
+
+    def moved(self, rows, standard, moves) -> NDArray[np.float64]:
+        """Return rows after a move in standard units.
+
+        Parameters
+        ----------
+        rows, standard : ndarray of shape (n, d)
+            The original rows, in numbers and in standard units.
+        moves : ndarray of shape (n, d)
+        """
+        return rows + moves * self.spread
+
+
 def learned_correlation(table, weights) -> tuple[NDArray[np.float64], float]:
     """Return the shrunk correlation of a table's columns, and the shrinkage.
 
@@ -77,13 +118,7 @@ def sample_correlation(table, weights) -> NDArray[np.float64]:
 
 def _scaled(table, weights) -> NDArray[np.float64]:
     """Return centred rows, scaled so that their mean product is the correlation."""
-    centre, spread = location(table, weights)
-    rows = np.divide(
-        table - centre,
-        spread,
-        out=np.zeros(table.shape),
-        where=spread > 0,
-    )
+    rows = NormalMargins(table, weights).standard(table)
     return rows * np.sqrt(len(table) * weights)[:, None]
 
 
@@ -104,11 +139,10 @@ def chosen_factors(table, weights) -> tuple[int, float]:
     from scipy.stats import multivariate_normal  # slow to import
 
     n, d = table.shape
-    centre, spread = location(table, weights)
-    if n < LEAST_ROWS or not 3 <= d <= MOST_COLUMNS or not spread.all():
+    rows = NormalMargins(table, weights).standard(table)
+    if n < LEAST_ROWS or not 3 <= d <= MOST_COLUMNS or not rows.any(axis=0).all():
         return 0, 0.0
     # every fourth row, so that sorted tables do not put a group into one fold
-    rows = (table - centre) / spread
     fold = np.arange(n) % FOLDS
     counts = range(
         1,
@@ -156,14 +190,6 @@ def factor_correlation(correlation, n_factors) -> NDArray[np.float64]:
     implied = loadings @ loadings.T
     np.fill_diagonal(implied, 1.0)
     return implied
-
-
-def location(table, weights) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weighted mean and standard deviation of each column; 0 if it is constant."""
-    centre = weights @ table
-    spread = np.sqrt(weights @ (table - centre) ** 2)
-    # the mean of equal numbers may have a rounding error
-    return centre, np.where((table == table[:1]).all(axis=0), 0.0, spread)
 
 
 def shrunk_correlation(correlation, shrinkage, target=0.0) -> NDArray[np.float64]:

@@ -243,7 +243,7 @@ class LossGame(WrappedGame):
         super().__init__(game)
         self.n_outputs = 1
         self._loss = copy(loss)
-        self._loss.response = loss.response.without_model()  # for workers
+        self._loss.response = loss.response.of(None)  # for workers
         self._targets = targets
         self._references = references
         self.by_row = (
@@ -255,7 +255,7 @@ class LossGame(WrappedGame):
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return minus the losses, ``(r, m, 1)``."""
         if self._references is None:
-            return self._worth(self._game(coalitions, rows), rows)
+            return super().__call__(coalitions, rows)
         r, m, _ = coalitions.shape
         # Halves, not two samples: the mean over both is the mean that is needed anyway.
         against = np.tile(
@@ -264,21 +264,13 @@ class LossGame(WrappedGame):
         )  # for each coalition one half, then the other
         values = self._game(np.repeat(coalitions, 2, axis=1), rows, against)
         half_means = values.reshape(r, m, 2, -1).mean(axis=2)
-        parts = self._worth(values, rows).reshape(r, m, 2, 1).mean(axis=2)
+        parts = self.worth(values, rows).reshape(r, m, 2, 1).mean(axis=2)
         # The bias of the halves is twice that of the whole, so the difference removes
         # it (Richardson).
-        return 2 * self._worth(half_means, rows) - parts
+        return 2 * self.worth(half_means, rows) - parts
 
-    def _worth(self, values, rows) -> NDArray[np.float64]:
+    def worth(self, values, rows) -> NDArray[np.float64]:
         """Return minus the losses of responses ``(r, m, K)``."""
         r, m, k = values.shape
         targets = np.repeat(self._targets[rows], m, axis=0)
         return -self._loss(targets, values.reshape(r * m, k)).reshape(r, m, 1)
-
-    def empty(self, rows) -> NDArray[np.float64]:
-        """Return v(empty), ``(r, 1, 1)``."""
-        return self._worth(super().empty(rows), rows)
-
-    def full(self, rows) -> NDArray[np.float64]:
-        """Return v(all), ``(r, 1)``."""
-        return self._worth(super().full(rows)[:, None], rows)[:, 0]

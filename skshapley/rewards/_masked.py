@@ -126,11 +126,11 @@ class Players:
 
         Parameters
         ----------
-        flags : ndarray of shape (r, d), bool
+        flags : ndarray of shape (..., d), bool
 
         Returns
         -------
-        marked : ndarray of shape (r, p), bool
+        marked : ndarray of shape (..., p), bool
         """
         return marked_players(flags, self.column_player, self.n_players)
 
@@ -213,11 +213,6 @@ class MaskedModel(Portable):
     def inputs(self, X) -> Any:
         """Return the input of the model, from a table of raw columns ``(n, d)``."""
         return self.response.in_its_container(self.transform(X))
-
-    @property
-    def takes_raw(self) -> bool:
-        """True if a table like the background is the input of the model, unchanged."""
-        return self.whole is None and self.inputs(self.background) is self.background
 
     def take(self, rows, weights) -> Self:
         """Return the model with some of the background rows.

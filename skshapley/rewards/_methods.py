@@ -116,7 +116,11 @@ def checked_method(estimator, method, owner) -> str | Callable[..., Any]:
             'have no logarithm: choose "log_odds" or "predict_log_proba".'
         )
     # Boosters have a raw score instead of probabilities.
-    of_score = method == "log_odds" and _is_classifying_booster(estimator)
+    of_score = (
+        method == "log_odds"
+        and model_class.__name__ == "Booster"
+        and _raw_score(estimator) is not None
+    )
     required = {"log_odds": "predict_proba", "log": "predict"}.get(method, method)
     if required not in has and not of_score:
         _refuse_method(estimator, request, required, has, owner)
@@ -215,15 +219,6 @@ def is_xgboost_booster(model) -> bool:
     return kind.__name__ == "Booster" and kind.__module__.startswith("xgboost")
 
 
-def _is_classifying_booster(model) -> bool:
-    if not is_xgboost_booster(model):
-        return type(model).__name__ == "Booster" and _raw_score(model) is not None
-    return (
-        json.loads(model.save_config())["learner"]["objective"]["name"]
-        in LOGIT_OBJECTIVES
-    )
-
-
 def in_dmatrix(model, X) -> Any:
     """Return the rows in the container that a Booster of XGBoost takes."""
     # An array has the columns of the training rows, in their order.
@@ -240,6 +235,9 @@ def _raw_score(model) -> Callable[[Any], Any] | None:
     library = kind.__module__.partition(".")[0]
     two = len(getattr(model, "classes_", ())) == 2
     if is_xgboost_booster(model):
+        objective = json.loads(model.save_config())["learner"]["objective"]["name"]
+        if objective not in LOGIT_OBJECTIVES:
+            return None
         return lambda X: model.predict(in_dmatrix(model, X), output_margin=True)
     if library == "xgboost":
         if not margins_are_odds(str(model.objective), len(model.classes_)):

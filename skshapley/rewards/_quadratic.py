@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import RidgeCV
 
 from skshapley.rewards._game import Known
-from skshapley.rewards._gaussian import location, row_products
+from skshapley.rewards._gaussian import NormalMargins, row_products
 
 LEAST_ROWS = 64  # background rows for the fit
 MOST_ROWS = 4096
@@ -112,10 +112,9 @@ def _terms(apart, squares) -> NDArray[np.float64]:
 
 def _regressed(terms, targets, mass) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return ridge coefficients ``(c, f)``, and the explained share on held-out rows, ``(c,)``."""
-    centre, spread = location(terms, mass)
-    scale = np.where(spread > 0, spread, 1.0)
+    margins = NormalMargins(terms, mass)
     ridge = RidgeCV(PENALTIES, alpha_per_target=True)
-    ridge.fit((terms - centre) / scale, targets, sample_weight=len(mass) * mass)
+    ridge.fit(margins.standard(terms), targets, sample_weight=len(mass) * mass)
     variance = mass @ (targets - mass @ targets) ** 2
     noise_ratio = np.divide(
         ridge.best_score_,
@@ -123,7 +122,7 @@ def _regressed(terms, targets, mass) -> tuple[NDArray[np.float64], NDArray[np.fl
         out=-np.ones_like(variance),
         where=variance > 0,
     )
-    return np.atleast_2d(ridge.coef_) / scale, 1 + noise_ratio
+    return np.atleast_2d(ridge.coef_) / margins.spread, 1 + noise_ratio
 
 
 GROUPS = 8  # groups of orders; their spread measures the error

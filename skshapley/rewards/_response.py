@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -217,9 +217,9 @@ class Response:
 
         Parameters
         ----------
-        estimator : fitted estimator
+        estimator : fitted estimator or None
             The rest of the model. It is called with the unchanged output of those
-            steps.
+            steps. None: the response only chooses outputs.
         """
         response = copy(self)
         response.estimator = estimator
@@ -228,12 +228,6 @@ class Response:
         response._nameless = False
         response.dense = False  # the steps make the columns that the rest was fitted on
         return response
-
-    def without_model(self) -> Self:
-        """Return the response without its model; it can still choose outputs."""
-        light = copy(self)
-        light.estimator = None
-        return light
 
     def learn_from(self, rest: "Response") -> None:
         """Copy the outputs from the response of the rest of the model.

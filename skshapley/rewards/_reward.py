@@ -474,9 +474,8 @@ class BackgroundReward(Portable, Reward):
         # The usual case needs no comparison: every column may have an effect.
         if self.varies_.all():
             return np.tile(self.used_, (n_rows(X), 1))
-        return (
-            self.players_.of_columns(self._unlike_first(X) | self.varies_) & self.used_
-        )
+        varied = self._unlike_first(X) | self.varies_
+        return self.players_.of_columns(varied) & self.used_
 
 
 @dataclass(eq=False, repr=False)

@@ -278,7 +278,7 @@ class SurrogateReward(BackgroundReward):
             else weights[row] / weights[row].mean()
         )
         self.surrogate_ = Surrogate(
-            response.without_model(),
+            response.of(None),
             None,
             weights,
             players.column_player,

@@ -10,44 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from skshapley._tables import RowPool, as_pandas, is_frame, narwhal
-from skshapley.rewards._gaussian import chain_starts, location, moves, regressed
+from skshapley.rewards._gaussian import NormalMargins, chain_starts, moves, regressed
 from skshapley.rewards._masked import MaskedModel
 from skshapley.rewards._quadratic import KnownPart
 
 # Kinds of columns, as pandas infers them
 NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal", "empty")
-
-
-class NormalMargins:
-    """Means and standard deviations.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n, d)
-    weights : ndarray of shape (n,)
-    spread : ndarray of shape (d,) or None
-        The standard deviations, if known.
-    """
-
-    def __init__(self, table, weights, spread=None) -> None:
-        self._centre, estimate = location(table, weights)
-        spread = estimate if spread is None else spread
-        self._spread = np.where(spread > 0, spread, 1.0)
-
-    def standard(self, table) -> NDArray[np.float64]:
-        """Return numbers in standard deviations from the mean."""
-        return (table - self._centre) / self._spread
-
-    def moved(self, rows, standard, moves) -> NDArray[np.float64]:
-        """Return rows after a move in standard units.
-
-        Parameters
-        ----------
-        rows, standard : ndarray of shape (n, d)
-            The original rows, in numbers and in standard units.
-        moves : ndarray of shape (n, d)
-        """
-        return rows + moves * self._spread
 
 
 class RankMargins:

@@ -79,7 +79,7 @@ def test_values_per_background_row_agree_with_enumeration():
         return part.function(standard(made, Z))[:, 0]
 
     correlation, margins = made.reward_.correlation_, made.reward_.masked_.margins
-    spread = margins._spread
+    spread = margins.spread
     covariance = correlation * np.outer(spread, spread)
     single = []
     for row in ROWS:  # of weight 1, among others of weight 0
