@@ -65,7 +65,7 @@ def choose(
     if not draft.usual[0].traits.needs_all_players:
         used = used_players(reward, size.n_players, reading.form)
         if not used.all():
-            reward.leave_out(~used)
+            reward.used_ = used
             size = replace(size, n_players=max(1, int(used.sum())))
     plan = draft.checked() if size == draft.size else request.plan(size)
     margins = Margins.of(reward, plan)

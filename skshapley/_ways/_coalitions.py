@@ -86,7 +86,7 @@ class Margins:
         odds.method = "log_odds"
         # Background probabilities are known from fit, so this test costs no call of the
         # model.
-        probabilities = odds.choose(reward.empty_, 0)
+        probabilities = odds.choose(masked.empty, 0)
         if (
             not _precise(probabilities, bool(odds.column)).all()
             or logit(probabilities).std() > MOST_SPREAD

@@ -289,8 +289,8 @@ class Learned(Way):
         references = herded(
             reward.background_,
             min(N_REFERENCES, reward.n_references_),
-            reward.empty_,
-            reward.weights_,
+            reward.masked_.empty,
+            reward.masked_.weights,
             generator(behind.entropy, 10),
         )
         explanation = behind.explain(training_rows, n_jobs, False)

@@ -228,7 +228,7 @@ def check_fitted_form(reward: Reward, form: ClosedForm, background: Any) -> None
     """Raise UnreadableModelError if a form differs from a fitted reward on its background."""
     masked: Any = reward.masked_
     rows = checked_rows(len(masked.weights))
-    responses = reward.empty_[rows]
+    responses = masked.empty[rows]
     if not masked.response.predicted:
         responses = masked.response.choose(responses, 0)
     check_form(
@@ -337,6 +337,6 @@ def _ignores(reward: Any, used: NDArray[np.bool_]) -> bool:
         rows[::-1, None],
     )
     responses = masked.response(mixed, where=" on mixtures of background rows")
-    expected = reward.empty_[rows]
+    expected = masked.empty[rows]
     tolerance = RESPONSE_RTOL * np.abs(expected).max()
     return bool((np.abs(responses - expected) <= tolerance).all())

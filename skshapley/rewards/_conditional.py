@@ -60,23 +60,35 @@ class NumericReward(BackgroundReward):
 
     def _prepared(self, raw) -> NumericModel:
         owner = type(self).__name__
-        table = numbers(raw.background, owner, "background")
-        margins = self._margins(table, raw.weights)
-        self.correlation_, self.shrinkage_ = self._learned(margins.standard(table))
+        rows = numbers(raw.background, owner, "background")
+        margins = self._margins(rows, raw.weights)
+        scores = margins.standard(rows)
+        self.correlation_, self.shrinkage_ = self._learned(
+            margins,
+            scores,
+            raw.weights,
+        )
         return self._model(
             **vars(raw),
             correlation=self.correlation_,
             margins=margins,
             owner=owner,
+            rows=rows,
+            scores=scores,
         )
 
     def _margins(self, table, weights) -> Margins:
         """Return the margins of a table of numbers ``(b, d)``."""
         return NormalMargins(table, weights)
 
-    def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
+    def _learned(
+        self,
+        margins: Margins,
+        standard,
+        weights,
+    ) -> tuple[NDArray[np.float64], float]:
         """Return the correlation of a table in standard units, and its shrinkage."""
-        return learned_correlation(standard, self.weights_)
+        return learned_correlation(standard, weights)
 
     @abstractmethod
     def _model(self, **parts: Any) -> NumericModel:
@@ -96,14 +108,12 @@ class TransportGame(InterventionalGame):
         if part is None:
             return None
         full = part.left(self.instances.full, part.function(self._pool.given))
-        empty = part.left(self._empty, part.function(self._pool.scores))
-        return RemainderGame(
+        model = replace(
             self.shared,
-            empty,
-            part.left(self._mean_empty, part.mean),
-            self.instances._replace(full=full),
-            self.row_order,
+            empty=part.left(self.shared.empty, part.function(self.shared.scores)),
+            v_empty=part.left(self.shared.v_empty, part.mean),
         )
+        return RemainderGame(model, self.instances._replace(full=full), self.row_order)
 
 
 class RemainderGame(TransportGame):
@@ -121,21 +131,19 @@ class RemainderGame(TransportGame):
             where=where,
         )
         # In place: the moves are the largest array of a batch, and are not used again.
-        moves += pool.scores[references]
+        moves += self.shared.scores[references]
         part = known_part.function(moves.reshape(-1, moves.shape[2]))
         return known_part.left(raw, part).reshape(*references.shape, -1)
 
     def known(self, rows) -> Known:
         """Return the Shapley values of the quadratic part."""
         part = cast(KnownPart, self.shared.part)
-        shape = (len(rows), self.n_players, self.instances.full.shape[1])
+        known = part.values(self._pool.given[rows])
+        response = self.response
+        if not response.predicted:  # the part has the explained outputs
+            return known
         winners = self.instances.winners[rows][:, None]
-        parts = []
-        for part_values in part.values(self._pool.given[rows]):
-            values = np.zeros(shape)
-            values[..., part.columns] = part_values
-            parts.append(self.shared.response.choose(values, winners))
-        return Known(*parts)
+        return Known(*(response.choose(values, winners) for values in known))
 
 
 class _TransportReward(NumericReward):
@@ -161,8 +169,8 @@ class _TransportReward(NumericReward):
         model = self.masked_
         function = fitted_quadratic(
             model.scores,
-            self.empty_[:, columns],
-            self.weights_,
+            model.empty[:, columns],
+            model.weights,
             rng,
         )
         if function is None:
@@ -173,14 +181,19 @@ class _TransportReward(NumericReward):
                 function,
                 columns,
                 model.scores,
-                self.weights_,
+                model.weights,
                 self.correlation_,
                 model.column_player,
                 rng,
             ),
         )
 
-    def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
+    def _learned(
+        self,
+        margins,
+        standard,
+        weights,
+    ) -> tuple[NDArray[np.float64], float]:
         # One row has no correlation, and zero correlations would look like independent
         # columns.
         if len(standard) == 1:
@@ -188,10 +201,10 @@ class _TransportReward(NumericReward):
                 f"{type(self).__name__} learns correlations from the background, and "
                 "got 1 sample: pass the training table, or choose another reward."
             )
-        self.n_factors_, shrinkage = chosen_factors(standard, self.weights_)
+        self.n_factors_, shrinkage = chosen_factors(standard, weights)
         if self.n_factors_ == 0:
-            return super()._learned(standard)
-        correlation = sample_correlation(standard, self.weights_)
+            return super()._learned(margins, standard, weights)
+        correlation = sample_correlation(standard, weights)
         return shrunk_correlation(
             correlation,
             shrinkage,
@@ -345,17 +358,17 @@ class ConditionalReward(_TransportReward):
         # background.
         return NormalMargins(table, weights, np.sqrt(np.diagonal(self.covariance)))
 
-    def _learned(self, standard) -> tuple[NDArray[np.float64], float]:
+    def _learned(
+        self,
+        margins,
+        standard,
+        weights,
+    ) -> tuple[NDArray[np.float64], float]:
         if self.covariance is None:
-            return super()._learned(standard)
+            return super()._learned(margins, standard, weights)
         self.n_factors_ = 0
-        covariance = np.asarray(self.covariance, dtype=np.float64)
-        spread = np.sqrt(np.diagonal(covariance))
-        spread = np.where(spread > 0, spread, 1.0)
-        return shrunk_correlation(
-            covariance / np.outer(spread, spread),
-            LEAST_SHRINKAGE,
-        ), LEAST_SHRINKAGE
+        correlation = self.covariance / np.outer(margins.spread, margins.spread)
+        return shrunk_correlation(correlation, LEAST_SHRINKAGE), LEAST_SHRINKAGE
 
 
 @dataclass(eq=False, repr=False)

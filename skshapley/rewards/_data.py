@@ -75,6 +75,7 @@ class DataGame(Game):
     """
 
     n_rows = n_outputs = 1
+    unvalued: Unvalued
 
     def __init__(
         self,
@@ -128,8 +129,7 @@ class DataGame(Game):
 
     def count_unfitted(self) -> int:
         """Return the number of coalitions without a score; warn with the error of the first one."""
-        unvalued: Any = self.unvalued
-        coalitions = unvalued.coalitions
+        coalitions = self.unvalued.coalitions
         if not coalitions:
             return 0
         try:
@@ -139,7 +139,7 @@ class DataGame(Game):
             n_points = coalitions[0][self.members].sum()
             warn(
                 f"DataGame cannot fit or score {self.estimator!r} on {len(coalitions)} "
-                f"coalitions; they count as {unvalued.worth:.6g}, the score without "
+                f"coalitions; they count as {self.unvalued.worth:.6g}, the score without "
                 f"points. The first, of {n_points} training points: "
                 f"{type(error).__name__}: {error}",
                 FitFailedWarning,
@@ -177,6 +177,10 @@ class DataGame(Game):
                 "points."
             )
         return score
+
+    def empty(self, rows) -> NDArray[np.float64]:
+        """Return v(empty), ``(r, 1, 1)``."""
+        return np.full((len(rows), 1, 1), self._v_empty)
 
     def full(self, rows) -> NDArray[np.float64]:
         """Return v(all), ``(r, 1)``."""

@@ -126,29 +126,25 @@ class Game(ABC):
         values : ndarray of shape (r, m, k)
         """
 
+    @abstractmethod
     def empty(self, rows) -> np.ndarray:
         """Return the values of the empty coalition against each background row, ``(r, b, k)``.
 
-        By default, the game has no background and evaluates the empty coalition.
-
         Parameters
         ----------
         rows : ndarray of shape (r,), int
             Positions of the rows.
         """
-        return self(np.zeros((len(rows), 1, self.n_players), dtype=bool), rows)
 
+    @abstractmethod
     def full(self, rows) -> np.ndarray:
         """Return v(all) of the rows, ``(r, k)``.
 
-        By default, the full coalition is evaluated.
-
         Parameters
         ----------
         rows : ndarray of shape (r,), int
             Positions of the rows.
         """
-        return self(np.ones((len(rows), 1, self.n_players), dtype=bool), rows)[:, 0]
 
     def of_means(self, means: np.ndarray) -> np.ndarray:
         """Return values from means over groups of references.
@@ -369,7 +365,8 @@ SHARED_SIZES = (
 class WrappedGame(Game):
     """Base class of games on the rows, players and model of another game.
 
-    By default, a value is a function (`worth`) of the value in the other game.
+    The values of the empty and the full coalition are functions (`worth`) of those in
+    the other game.
 
     Samplers see a single reference, because averages over the background are computed
     inside.
@@ -406,10 +403,6 @@ class WrappedGame(Game):
         """Return the values for values of the other game, ``(r, m, k)``."""
         return values
 
-    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
-        """Return the values of coalitions, ``(r, m, k)``."""
-        return self.worth(self._game(coalitions, rows), rows)
-
     def empty(self, rows) -> NDArray[np.float64]:
         """Return v(empty), ``(r, 1, k)``."""
         return self.worth(empty_values(self._game, rows)[:, None], rows)
@@ -436,33 +429,39 @@ class WrappedGame(Game):
         return selection
 
 
-class WeightedGame(WrappedGame):
-    """A game in which every coalition has its own weights of background rows.
+class NumericGame(WrappedGame):
+    """Base class of games of a model that takes the rows to explain as numbers.
 
     Parameters
     ----------
     game : InterventionalGame
-        The game of the same model with equal weights. Its model has the weights
-        (`row_weights`).
-    given : ndarray of shape (r, d)
+        The game of mean responses over the background.
+    numbers : ndarray of shape (r, d)
         The rows to explain as numbers of the model.
-    rows_per_value : int
+    rows_per_value : int, default=1
     """
 
     _game: Any
-    by_row = ("_given",)
+    by_row = ("_numbers",)
 
-    def __init__(self, game, given, rows_per_value) -> None:
+    def __init__(self, game, numbers, rows_per_value=1) -> None:
         super().__init__(game)
-        self._given = given
+        self._numbers = numbers
         self.rows_per_value = rows_per_value
+
+
+class WeightedGame(NumericGame):
+    """A game in which every coalition has its own weights of background rows.
+
+    The shared model has the weights (`row_weights`).
+    """
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the weighted mean responses, ``(r, m, k)``."""
         r, m, p = coalitions.shape
         flat = coalitions.reshape(-1, p)
         repeated = np.repeat(rows, m)
-        weights = self.shared.row_weights(self._given[repeated], flat)
+        weights = self.shared.row_weights(self._numbers[repeated], flat)
         # Rows of weight 0 are never passed to the model.
         line, reference = np.nonzero(weights)
         outputs = self._game.against(flat[line], repeated[line], reference[:, None])
@@ -507,6 +506,10 @@ class LinkedGame(WrappedGame):
     def worth(self, means, rows) -> NDArray[np.float64]:
         """Return the links of means, ``(r, m, k)``."""
         return linked(self.link, means)
+
+    def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
+        """Return the links of the means, ``(r, m, k)``."""
+        return self.worth(self._game(coalitions, rows), rows)
 
     @property
     def means(self) -> Game | None:  # type: ignore[override]
@@ -581,7 +584,11 @@ class InfluenceGame(WrappedGame):
         game: Any = self._game
         weights = game.reference_weights
         every = np.broadcast_to(np.arange(len(weights)), (r * m, len(weights)))
-        responses = game.against(coalitions.reshape(-1, p), np.repeat(rows, m), every)
+        responses = game.against(
+            coalitions.reshape(-1, p),
+            np.repeat(rows, m),
+            every,
+        )
         mean = np.einsum("nbk,b->nk", responses, weights)
         away = weights[:, None] * (responses - mean[:, None])
         parts = (
@@ -590,7 +597,9 @@ class InfluenceGame(WrappedGame):
         )
         return np.swapaxes(parts, 1, 2).reshape(r, m, -1)
 
-    empty = Game.empty
+    def empty(self, rows) -> NDArray[np.float64]:
+        """Return the influences on v(empty), ``(r, 1, k F)``."""
+        return self(np.zeros((len(rows), 1, self.n_players), dtype=bool), rows)
 
     def full(self, rows) -> NDArray[np.float64]:
         """Return zeros ``(r, k F)``, because v(all) uses no background row."""

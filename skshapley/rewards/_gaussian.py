@@ -284,8 +284,16 @@ def regressed(correlation, known, moves) -> NDArray[np.float64]:
     """
     # rows with the same known columns share a factorisation; bytes sort faster than
     # bools
-    patterns, index = np.unique(np.packbits(known, axis=1), axis=0, return_inverse=True)
-    conditions = np.unpackbits(patterns, axis=1, count=known.shape[1]).astype(bool)
+    patterns, index = np.unique(
+        np.packbits(known, axis=1),
+        axis=0,
+        return_inverse=True,
+    )
+    conditions = np.unpackbits(
+        patterns,
+        axis=1,
+        count=known.shape[1],
+    ).astype(bool)
     conditions = conditions[:, :, None]
     shifts = np.empty(moves.shape)
     order = np.argsort(index.ravel(), kind="stable")

@@ -246,16 +246,15 @@ class LossGame(WrappedGame):
         self._loss.response = loss.response.of(None)  # for workers
         self._targets = targets
         self._references = references
-        self.by_row = (
-            ("_targets",) if references is None else ("_targets", "_references")
-        )
+        self.by_row = ("_targets",)
         if references is not None:
+            self.by_row = ("_targets", "_references")
             self.rows_per_value = references.shape[1]
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return minus the losses, ``(r, m, 1)``."""
         if self._references is None:
-            return super().__call__(coalitions, rows)
+            return self.worth(self._game(coalitions, rows), rows)
         r, m, _ = coalitions.shape
         # Halves, not two samples: the mean over both is the mean that is needed anyway.
         against = np.tile(

@@ -148,8 +148,7 @@ def _levels(first_columns, paths) -> np.ndarray | None:
             path[:level] if len(path) >= level else (path, player)
             for player, path in enumerate(above)
         ]
-        numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-        levels.append([numbers[key] for key in keys])
+        levels.append(pd.factorize(pd.Series(keys, dtype=object))[0])
     return np.array(levels, dtype=np.intp)
 
 
@@ -189,8 +188,10 @@ class MaskedModel(Portable):
         The first steps of a pipeline, if they are done once, before rows are mixed.
     whole : MaskedModel or None
         The model with these steps, in raw columns.
-    has_layers : bool
-        Whether the layers of a perceptron give the response.
+    empty : ndarray of shape (b, K)
+        The response on each background row.
+    v_empty : ndarray of shape (K,)
+        Its mean over the whole table, also if the background is a sample of it.
     """
 
     response: Response
@@ -200,7 +201,14 @@ class MaskedModel(Portable):
     label: str = field(default="raw columns", kw_only=True)
     steps: tuple = field(default=(), kw_only=True)
     whole: "MaskedModel | None" = field(default=None, kw_only=True)
-    has_layers: bool = field(default=False, kw_only=True)
+    empty: Any = field(default=None, kw_only=True)
+    v_empty: Any = field(default=None, kw_only=True)
+
+    def evaluated(self) -> Self:
+        """Return the model with its responses on the background."""
+        empty = self.response.over(self.background, "background rows")
+        v_empty = (self.weights[:, None] * empty).sum(axis=0)
+        return replace(self, empty=empty, v_empty=v_empty)
 
     def transform(self, X) -> Any:
         """Return the columns to mix, from a table of raw columns ``(n, d)``."""
@@ -227,6 +235,7 @@ class MaskedModel(Portable):
             background=take_rows(self.background, rows),
             weights=weights,
             whole=None if self.whole is None else self.whole.take(rows, weights),
+            empty=None if self.empty is None else self.empty[rows],
         )
 
     def pool(self, X) -> RowPool:
@@ -304,13 +313,9 @@ def split(response, background) -> tuple[dict[str, Any], Any, NDArray[np.intp]]:
         raise MixedColumnsError(f"{type(pipeline).__name__} is not a Pipeline")
     names = getattr(pipeline, "feature_names_in_", None)
     source = np.arange(background.shape[1])
-    if names is not None and is_frame(
-        background
-    ):  # the model may leave out some of its columns
-        place = {
-            name: position for position, name in enumerate(column_names(background))
-        }
-        source = np.array([place.get(name, -1) for name in names])
+    if names is not None and is_frame(background):
+        # the model may leave out some of its columns
+        source = pd.Index(column_names(background)).get_indexer(names)
     n = n_rows(background)
     rows = np.linspace(0, n - 1, min(n, TRIED_ROWS)).astype(np.intp)
     steps: dict[str, Any] = {}

@@ -98,7 +98,12 @@ def fitted_quadratic(standard, targets, weights, rng) -> Quadratic | None:
     curves[:, *squares] = coefficients[:, d:]
     # The fit has each product once; half on either side makes the matrix symmetric.
     curves = (curves + np.swapaxes(curves, 1, 2)) / 2
-    part = Quadratic(centre, np.zeros(len(coefficients)), coefficients[:, :d], curves)
+    part = Quadratic(
+        centre,
+        np.zeros(len(coefficients)),
+        coefficients[:, :d],
+        curves,
+    )
     # The constant makes the mean residual 0, so the sampled rest has no mean to
     # estimate.
     return replace(part, constants=mass @ (targets - part(standard)))
@@ -110,7 +115,11 @@ def _terms(apart, squares) -> NDArray[np.float64]:
     return np.concatenate([apart, apart[:, first] * apart[:, second]], axis=1)
 
 
-def _regressed(terms, targets, mass) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _regressed(
+    terms,
+    targets,
+    mass,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return ridge coefficients ``(c, f)``, and the explained share on held-out rows, ``(c,)``."""
     margins = NormalMargins(terms, mass)
     ridge = RidgeCV(PENALTIES, alpha_per_target=True)

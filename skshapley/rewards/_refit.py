@@ -19,15 +19,14 @@ from skshapley._tables import (
     is_foreign,
     n_rows,
     narwhal,
-    row_keys,
     take_columns,
     take_rows,
 )
 from skshapley._tools import Constraint, Count, OneOf, clipped_logit
 from skshapley.rewards._game import Game, WrappedGame
 from skshapley.rewards._methods import FUNCTION, unwrapped
-from skshapley.rewards._response import flat_classes
-from skshapley.rewards._reward import Reward
+from skshapley.rewards._response import Response, flat_classes
+from skshapley.rewards._reward import Instances, ResponseGame, Reward
 
 ABSENT = ("drop", "missing")
 EMPTY = ("mean", "constant")
@@ -35,7 +34,13 @@ EMPTY = ("mean", "constant")
 SEED = 0xD6E8FEB86659FD93
 
 
-def fitted_clone(model: Any, table: Any, target: Any, weights: Any, seed: int) -> Any:
+def fitted_clone(
+    model: Any,
+    table: Any,
+    target: Any,
+    weights: Any,
+    seed: int,
+) -> Any:
     """Return a clone of a model, fitted to a table.
 
     Parameters
@@ -257,8 +262,8 @@ class RefitReward(Portable, Reward):
 
     def game(self, X) -> "RefitGame":
         """Return the game of the rows X; the model is called on them once."""
-        full, winners = self.response_.with_winners(X)
-        return RefitGame(self, X, full, winners, row_keys(X))
+        active = np.ones((n_rows(X), self.players_.n_players), dtype=bool)
+        return RefitGame(self, Instances.of(self.response_, X, X, active))
 
     def predict(self, coalition: NDArray[np.bool_], X: Any) -> NDArray[np.float64]:
         """Return the raw response of one fit, ``(r, K)``.
@@ -321,30 +326,13 @@ PROBABILITIES: dict[Any, Callable[[Any], Any]] = {
 }
 
 
-class RefitGame(Game):
-    """The game of the refit reward for given rows.
+class RefitGame(ResponseGame):
+    """The game of the refit reward for given rows; they share the fitted reward."""
 
-    Parameters
-    ----------
-    reward : RefitReward
-        Fitted.
-    X : array or frame of shape (r, d)
-    raw_full : ndarray of shape (r, K)
-        The raw response of the model.
-    winners : ndarray of shape (r,), int
-        The column of each row's predicted class.
-    keys : ndarray of shape (r,), uint64
-    """
-
-    def __init__(self, reward, X, raw_full, winners, keys) -> None:
-        self.shared = reward
-        self._X = X
-        self._raw_full = raw_full
-        self._winners = winners
-        self._keys = keys
-        self.n_rows = n_rows(X)
-        self.n_players = reward.players_.n_players
-        self.n_outputs = reward.response_.n_outputs
+    @property
+    def response(self) -> Response:
+        """The response of the user's model."""
+        return self.shared.response_
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the responses of the fits, ``(r, m, k)``; each coalition is fitted once."""
@@ -355,36 +343,18 @@ class RefitGame(Game):
         sets, place = np.unique(flat, axis=0, return_inverse=True)
         for number, coalition in enumerate(sets):
             lines = np.flatnonzero(place.reshape(-1) == number)
+            instances = row[lines]
             if coalition.all():
-                values[lines] = self.full(row[lines])
+                values[lines] = self.full(instances)
                 continue
-            instances, positions = np.unique(row[lines], return_inverse=True)
-            raw = self.shared.predict(coalition, take_rows(self._X, instances))
-            outputs = self.shared.response_.choose(raw, self._winners[instances])
-            values[lines] = outputs[positions]
+            raw = self.shared.predict(coalition, take_rows(self.instances.X, instances))
+            winners = self.instances.winners[instances]
+            values[lines] = self.response.choose(raw, winners)
         return values.reshape(r, m, -1)
 
     def empty(self, rows) -> NDArray[np.float64]:
         """Return v(empty) of the rows, ``(r, 1, k)``."""
         return self(np.zeros((len(rows), 1, self.n_players), dtype=bool), rows)
-
-    def full(self, rows) -> NDArray[np.float64]:
-        """Return the response of the user's model, ``(r, k)``."""
-        return self.shared.response_.choose(self._raw_full[rows], self._winners[rows])
-
-    def keys(self, rows) -> NDArray[np.uint64]:
-        """Return hashes of the columns of the rows."""
-        return self._keys[rows]
-
-    def take(self, rows) -> "RefitGame":
-        """Return the game of some rows."""
-        return RefitGame(
-            self.shared,
-            take_rows(self._X, rows),
-            self._raw_full[rows],
-            self._winners[rows],
-            self._keys[rows],
-        )
 
 
 class JointGame(WrappedGame):

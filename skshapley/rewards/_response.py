@@ -151,16 +151,15 @@ class Response:
         except Exception as error:
             # Models refuse sparse tables by different errors, so one more call with an
             # array decides.
-            fits = isinstance(
-                error,
-                TypeError | ValueError | AttributeError | IndexError,
-            )
-            if fits and not self.dense and sparse.issparse(X):
+            if sparse.issparse(X) and not self.dense:
                 self.dense = True
                 return self.probe(X, where)
-            if self._width_lies(X):
-                self._width = None
-                return self.probe(X, where)
+            width = None if is_frame(X) else self._width
+            if width is not None and X.shape[1:] not in ((), (width,)):
+                self._width = None  # the model may predict from other columns, too
+                with suppress(Exception):
+                    return self.probe(X, where)
+                self._width = width
             self._refuse_frame(X, error)
             if not isinstance(error, ModelOutputError):
                 # Failed calls of unfitted models have obscure errors; this one names
@@ -169,17 +168,6 @@ class Response:
             raise
         self._learn(raw, values)
         return values.reshape(n_rows(X), -1)
-
-    def _width_lies(self, X) -> bool:
-        """Return True if the model predicts from more or fewer columns than it states."""
-        if self._width is None or is_frame(X) or X.shape[1:] in ((), (self._width,)):
-            return False
-        trial = copy(self)
-        trial._width = None
-        with suppress(Exception):
-            trial._asked(trial.in_its_container(X))
-            return True
-        return False
 
     def _refuse_frame(self, X, error) -> None:
         """Raise TypeError if a function fails on a frame, and takes the same rows as an array."""
@@ -508,7 +496,13 @@ def as_floats(raw) -> np.ndarray | None:
     return values.astype(np.float64, copy=False) if real else None
 
 
-def finite_numbers(raw, who, unit, where="", hints=("", "")) -> NDArray[np.float64]:
+def finite_numbers(
+    raw,
+    who,
+    unit,
+    where="",
+    hints=("", ""),
+) -> NDArray[np.float64]:
     """Return values as float64, or raise ModelOutputError unless they are finite numbers.
 
     Parameters

@@ -1,7 +1,7 @@
 """Base classes of rewards, and the interventional reward: a mean over the background."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -22,11 +22,7 @@ from skshapley._tables import (
 from skshapley._tools import Flag, Parametrised, working_bytes
 from skshapley.rewards._game import LINK, Game, InfluenceGame, LinkedGame
 from skshapley.rewards._masked import MaskedModel, Players, marked_players, prepare
-from skshapley.rewards._perceptron import (
-    PerceptronLayers,
-    has_layers,
-    holds_floats,
-)
+from skshapley.rewards._perceptron import PerceptronLayers, perceptron_layers
 from skshapley.rewards._response import Response
 
 HYBRID_SHARE = 1 / 8  # share of the working memory for the mixed rows of one call
@@ -153,6 +149,13 @@ class Instances(NamedTuple):
     labels: np.ndarray
     keys: np.ndarray
 
+    @classmethod
+    def of(cls, response: Response, X, raw, active: np.ndarray) -> "Instances":
+        """Return rows with their responses; the model is called on them once."""
+        full, winners = response.with_winners(X)
+        labels = np.arange(len(full))
+        return cls(X, raw, active, full, winners, labels, row_keys(raw))
+
     def take(self, rows) -> "Instances":
         """Return some of the rows."""
         X = take_rows(self.X, rows)
@@ -161,15 +164,52 @@ class Instances(NamedTuple):
         return Instances(X, raw, *(array[rows] for array in self[2:]))
 
 
-class InterventionalGame(Game):
+class ResponseGame(Game):
+    """Base class of games of a response to given rows.
+
+    Parameters
+    ----------
+    shared : object
+        The model, and all that the rows share.
+    instances : Instances
+    """
+
+    def __init__(self, shared, instances: Instances) -> None:
+        self.shared = shared
+        self.instances = instances
+        self.n_rows, self.n_players = instances.active.shape
+        self.n_outputs = self.response.n_outputs
+
+    @property
+    def response(self) -> Response:
+        """The response of the model."""
+        return self.shared.response
+
+    def full(self, rows) -> NDArray[np.float64]:
+        """Return the response of the rows, ``(r, k)``."""
+        instances = self.instances
+        return self.response.choose(instances.full[rows], instances.winners[rows])
+
+    def keys(self, rows) -> NDArray[np.uint64]:
+        """Return hashes of the raw columns of the rows."""
+        return self.instances.keys[rows]
+
+    def active(self, rows) -> NDArray[np.bool_]:
+        """Return the players with a possible effect."""
+        return self.instances.active[rows]
+
+    def take(self, rows) -> Self:
+        """Return the game of some rows."""
+        return type(self)(self.shared, self.instances.take(rows))
+
+
+class InterventionalGame(ResponseGame):
     """The game of the interventional reward for given rows.
 
     Parameters
     ----------
     masked : MaskedModel
-    empty : ndarray of shape (b, K)
-        The response on each background row.
-    v_empty : ndarray of shape (K,)
+        With its responses on the background.
     instances : Instances
     order : RowOrder or None
     """
@@ -177,23 +217,16 @@ class InterventionalGame(Game):
     def __init__(
         self,
         masked,
-        empty,
-        v_empty,
         instances: Instances,
         order: RowOrder | None = None,
     ) -> None:
-        self.shared = masked
-        self._empty = empty
-        self.instances = instances
-        self._mean_empty = v_empty
+        super().__init__(masked, instances)
         self.row_order = order
         # Each row may explain another class, so v(empty) depends on the row.
-        self.v_empty = masked.response.choose(
-            np.broadcast_to(v_empty, instances.full.shape),
+        self.v_empty = self.response.choose(
+            np.broadcast_to(masked.v_empty, instances.full.shape),
             instances.winners,
         )
-        self.n_rows, self.n_players = instances.active.shape
-        self.n_outputs = masked.response.n_outputs
         self.n_references = self.rows_per_value = len(masked.weights)
         self.reference_weights = masked.weights
         self.bytes_per_row = masked.bytes_per_row
@@ -245,16 +278,12 @@ class InterventionalGame(Game):
         for start in range(0, q, step):
             chunk = references[:, start : start + step]
             raw = self._responses(coalitions, rows, chunk, where)
-            parts.append(self.shared.response.choose(raw, winners))
+            parts.append(self.response.choose(raw, winners))
         return np.concatenate(parts, axis=1)
 
     @cached_property
     def _layers(self) -> PerceptronLayers | None:
-        return (
-            PerceptronLayers(self.shared.response, self._pool)
-            if self.shared.has_layers and holds_floats(self._pool)
-            else None
-        )
+        return perceptron_layers(self.shared, self._pool)
 
     def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
         """Return the raw response of each mixed row, ``(n, q, K)``."""
@@ -262,7 +291,7 @@ class InterventionalGame(Game):
         if layers is not None:
             raw = layers.response(layers.outputs(coalitions, rows, references), where)
         else:
-            raw = self.shared.response(
+            raw = self.response(
                 self._pool.hybrid(coalitions, rows, references),
                 where,
             )
@@ -270,25 +299,10 @@ class InterventionalGame(Game):
 
     def empty(self, rows) -> NDArray[np.float64]:
         """Return the response on each background row, ``(r, b, k)``."""
-        return self.shared.response.choose(
-            np.broadcast_to(self._empty, (len(rows), *self._empty.shape)),
+        return self.response.choose(
+            np.broadcast_to(self.shared.empty, (len(rows), *self.shared.empty.shape)),
             self.instances.winners[rows][:, None],
         )
-
-    def full(self, rows) -> NDArray[np.float64]:
-        """Return the response of the rows, ``(r, k)``."""
-        return self.shared.response.choose(
-            self.instances.full[rows],
-            self.instances.winners[rows],
-        )
-
-    def keys(self, rows) -> NDArray[np.uint64]:
-        """Return hashes of the raw columns of the rows."""
-        return self.instances.keys[rows]
-
-    def active(self, rows) -> NDArray[np.bool_]:
-        """Return the players with a column that differs from some background row."""
-        return self.instances.active[rows]
 
     def differing(self, rows, references) -> NDArray[np.bool_] | None:
         """Return the players with a raw column that differs from the given background rows.
@@ -303,15 +317,6 @@ class InterventionalGame(Game):
             else marked_players(unlike, self._raw_pool.column_player, self.n_players)
         )
 
-    def take(self, rows) -> "InterventionalGame":
-        """Return the game of some rows."""
-        return type(self)(
-            self.shared,
-            self._empty,
-            self._mean_empty,
-            self.instances.take(rows),
-        )
-
 
 class BackgroundReward(Portable, Reward):
     """Base class of rewards that average the response over mixed rows.
@@ -324,6 +329,8 @@ class BackgroundReward(Portable, Reward):
         The steps that run once, or the reason if there are none.
     masked_ : MaskedModel
         These steps, the transformed background, and the rest of the model.
+    used_ : ndarray of shape (p,), bool
+        False for players without an effect on the response, which get the value 0.
     pooled : bool
         Whether each value uses all background rows, as it does with a link.
     mixed : str
@@ -341,30 +348,20 @@ class BackgroundReward(Portable, Reward):
         """Store the background, and evaluate the model on it once: v(empty) against each row."""
         self.response_ = response
         self.background_ = background
-        self.weights_ = weights
         self.players_ = players
         self._set_sizes(len(weights))
         self.row_order_: RowOrder | None = None
         self.used_ = np.ones(players.n_players, dtype=bool)
         self.__dict__.pop("varies_", None)  # computed for another background
-        self.masked_ = self._prepared(
-            MaskedModel(
-                response,
-                background,
-                weights,
-                players.column_player,
-                label=self.mixed,
-            )
+        raw = MaskedModel(
+            response,
+            background,
+            weights,
+            players.column_player,
+            label=self.mixed,
         )
-        masked_response = self.masked_.response
-        self.empty_ = masked_response.over(self.masked_.background, "background rows")
-        if masked_response is not response:
-            response.learn_from(masked_response)
-        self.masked_ = replace(
-            self.masked_,
-            has_layers=has_layers(self.masked_, self.empty_),
-        )
-        self.v_empty_ = (weights[:, None] * self.empty_).sum(axis=0)
+        self.masked_ = self._prepared(raw).evaluated()
+        response.learn_from(self.masked_.response)
         self.masked_columns_ = self.masked_.label
         return self
 
@@ -388,34 +385,24 @@ class BackgroundReward(Portable, Reward):
             np.zeros_like(rows),
         )
 
-    def leave_out(self, unused: NDArray[np.bool_]) -> None:
-        """Give the value 0 to players that have no effect on the response.
-
-        Parameters
-        ----------
-        unused : ndarray of shape (p,), bool
-        """
-        self.used_ = ~unused
-
     def sort_background(self, rng) -> None:
         """Sort the background into balanced order; a very large one is reduced."""
         column_player = self.players_.column_player
         order = RowOrder.balanced(
             self.background_,
-            self.empty_,
-            self.weights_,
+            self.masked_.empty,
+            self.masked_.weights,
             column_player,
             rng,
             used=self.used_[column_player],
         )
         self.row_order_ = order
-        if len(self.weights_) > MOST_PLACES:
+        if len(self.masked_.weights) > MOST_PLACES:
             _ = self.varies_  # computed from all rows, before the reduction
             rows = order.rows
-            self.empty_ = self.empty_[rows]
             self.background_ = take_rows(self.background_, rows)
-            self.weights_ = np.bincount(order.places) / len(order.places)
-            self.masked_ = self.masked_.take(rows, self.weights_)
+            weights = np.bincount(order.places) / len(order.places)
+            self.masked_ = self.masked_.take(rows, weights)
             self._set_sizes(len(rows))
 
     def _set_sizes(self, n) -> None:
@@ -450,24 +437,10 @@ class BackgroundReward(Portable, Reward):
         active = self._active(X)
         masked = self.masked_
         table = masked.transform(X)
-        full, winners = masked.response.with_winners(table)
         # Raw columns stay beside transformed ones: equality of players is defined on
         # raw columns.
-        return self.game_class(
-            masked,
-            self.empty_,
-            self.v_empty_,
-            Instances(
-                table,
-                X,
-                active,
-                full,
-                winners,
-                np.arange(n_rows(X)),
-                row_keys(X),
-            ),
-            self.row_order_,
-        )
+        instances = Instances.of(masked.response, table, X, active)
+        return self.game_class(masked, instances, self.row_order_)
 
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players with a possible effect in each row, ``(r, p)``."""

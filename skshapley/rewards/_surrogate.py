@@ -22,9 +22,9 @@ from sklearn.multioutput import MultiOutputRegressor
 
 from skshapley._tables import as_pandas, hashed
 from skshapley._tools import Constraint, Count, generator, uniform_of_size
-from skshapley.rewards._game import Game, WeightedGame, WrappedGame
+from skshapley.rewards._game import Game, NumericGame, WeightedGame
 from skshapley.rewards._masked import MaskedModel
-from skshapley.rewards._reward import BackgroundReward, InterventionalGame
+from skshapley.rewards._reward import BackgroundReward
 
 
 def kernel_coalitions(
@@ -245,7 +245,9 @@ class SurrogateReward(BackgroundReward):
         self.n_references_ = self.rows_per_value_ = 1
         columns = HiddenColumns(background)
         numbers = columns.numbers(background)
-        targets = self.empty_ if response.predicted else response.choose(self.empty_, 0)
+        targets = self.masked_.empty
+        if not response.predicted:
+            targets = response.choose(targets, 0)
         # Few rows get all masks; a large table has enough rows for fewer masks each.
         n_masks = max(1, min(self.n_masks, ceil(MOST_ROWS / len(numbers))))
         row = np.repeat(np.arange(len(numbers)), n_masks)
@@ -286,6 +288,7 @@ class SurrogateReward(BackgroundReward):
             targets.min(axis=0),
             targets.max(axis=0),
             columns,
+            v_empty=self.masked_.v_empty,
         )
         return self
 
@@ -299,24 +302,8 @@ class SurrogateReward(BackgroundReward):
         return SurrogateGame(game, self.surrogate_.columns.numbers(X))
 
 
-class SurrogateGame(WrappedGame):
-    """The game of the surrogate reward for given rows.
-
-    Parameters
-    ----------
-    game : InterventionalGame
-        The mean responses, without the model.
-    numbers : ndarray of shape (r, d)
-        The rows to explain, as inputs of the surrogate.
-    """
-
-    _game: InterventionalGame
-    by_row = ("_numbers",)
-
-    def __init__(self, game: InterventionalGame, numbers: np.ndarray) -> None:
-        super().__init__(game)
-        self._numbers = numbers
-        self.rows_per_value = 1
+class SurrogateGame(NumericGame):
+    """The game of the surrogate reward for given rows; they share the surrogate."""
 
     def __call__(self, coalitions, rows, references=None) -> NDArray[np.float64]:
         """Return the surrogate's predictions, ``(r, m, k)``; v(empty) and v(all) are exact."""

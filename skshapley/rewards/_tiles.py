@@ -94,8 +94,6 @@ class TileReward(InputReward):
         self.labels, self.grid = _labels(tiles, self.image.shape[:2])
         self.absent = absent
         self._fill = _checked_fill(absent, self.image)
-        self._n_fills = len(self._fill)
-        self._flat = not callable(estimator)
         self.response = Response(estimator, response_method, output, owner="TileReward")
         whole = self._given(self.image[None])
         self._winners = self.response.winners(whole, self.response.probe(whole))
@@ -123,7 +121,7 @@ class TileReward(InputReward):
     def __call__(self, coalitions) -> NDArray[np.float64]:
         """Return the values of coalitions ``(m, p)``; ``(m,)``, or ``(m, k)`` for k outputs."""
         coalitions = np.asarray(coalitions, dtype=bool)
-        step = max(1, int(working_bytes() // (self.image.nbytes * self._n_fills)))
+        step = max(1, int(working_bytes() // self._fill.nbytes))
         return self._without_axis(
             np.concatenate(
                 [
@@ -139,11 +137,12 @@ class TileReward(InputReward):
             where=" on parts of the image",
         )
         outputs = self.response.choose(raw, self._winners)
-        return outputs.reshape(len(coalitions), self._n_fills, -1).mean(axis=1)
+        return outputs.reshape(len(coalitions), len(self._fill), -1).mean(axis=1)
 
     def _given(self, images) -> NDArray:
         """Return images as inputs of the model."""
-        return images.reshape(len(images), -1) if self._flat else images
+        takes_images = callable(self.response.estimator)
+        return images if takes_images else images.reshape(len(images), -1)
 
     def explanation(self, result) -> Explanation:
         """Return a result of `shapley_values` for this reward as an `Explanation`.
@@ -164,7 +163,7 @@ class TileReward(InputReward):
             result,
             pd.DataFrame([means], columns=tiles),
             self._settings(f"TileReward(absent={_shown(self.absent)})"),
-            self._n_fills,
+            len(self._fill),
         )
 
 

@@ -136,7 +136,16 @@ class TokenReward(InputReward):
         pairs = list(zip(self._absent, self._pieces, strict=True))
         return [
             self._head
-            + "".join([pair[present] for pair, present in zip(pairs, row, strict=True)])
+            + "".join(
+                [
+                    pair[present]
+                    for pair, present in zip(
+                        pairs,
+                        row,
+                        strict=True,
+                    )
+                ]
+            )
             for row in np.asarray(coalitions, dtype=bool).tolist()
         ]
 

@@ -1,8 +1,7 @@
 """Mixed rows of a conditional reward: background rows moved to the present columns."""
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -94,21 +93,22 @@ class NumericModel(MaskedModel):
     margins : Margins
     owner : str
         Name of the reward, for errors.
+    rows : ndarray of shape (b, d)
+        The background as numbers.
+    scores : ndarray of shape (b, d)
+        The background in standard units.
     """
 
     correlation: np.ndarray
     margins: Margins
     owner: str
+    rows: np.ndarray
+    scores: np.ndarray
 
-    @cached_property
-    def rows(self) -> NDArray[np.float64]:
-        """The background as numbers, ``(b, d)``."""
-        return numbers(self.background, self.owner, "background")
-
-    @cached_property
-    def scores(self) -> NDArray[np.float64]:
-        """The background in standard units, ``(b, d)``."""
-        return self.margins.standard(self.rows)
+    def take(self, rows, weights) -> Self:
+        """Return the model with some of the background rows."""
+        sample = super().take(rows, weights)
+        return replace(sample, rows=self.rows[rows], scores=self.scores[rows])
 
     def given(self, X) -> NDArray[np.float64]:
         """Return rows to explain ``(r, d)`` as numbers."""
@@ -164,15 +164,12 @@ class TransportPool(RowPool):
     ----------
     given : ndarray of shape (r, d)
         The rows to explain in standard units.
-    scores : ndarray of shape (b, d)
-        The background in standard units.
     """
 
     def __init__(self, X, model: TransportModel) -> None:
         super().__init__(X, model.background, model.column_player)
         self._model = model
         self._given = model.given(X)
-        self.scores = model.scores
         self.given = model.margins.standard(self._given)
 
     def hybrid(self, coalitions, rows, references, moves=None) -> Any:
@@ -184,11 +181,15 @@ class TransportPool(RowPool):
         flat = references.ravel()
         hybrid = self._model.margins.moved(
             self._model.rows[flat],
-            self.scores[flat],
+            self._model.scores[flat],
             moves.reshape(-1, d),
         ).reshape(n, q, d)
         # Present columns have exactly the values of the row, not values up to rounding.
-        np.copyto(hybrid, self._given[rows][:, None], where=present[:, None])
+        np.copyto(
+            hybrid,
+            self._given[rows][:, None],
+            where=present[:, None],
+        )
         return like(self.background, hybrid.reshape(-1, d))
 
     def moves(self, coalitions, rows, references) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from skshapley import ShapleyExplainer
 from skshapley._tables._rows import row_pool
 from skshapley.rewards import _perceptron, _reward
 from skshapley.rewards._masked import MaskedModel
-from skshapley.rewards._perceptron import PerceptronLayers, has_layers
+from skshapley.rewards._perceptron import perceptron_layers
 from skshapley.rewards._response import Response
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -45,10 +45,8 @@ def layers_of(model, method="predict", table=TABLE, column_player=None):
     background = table[40:]
     players = np.arange(D) if column_player is None else column_player
     pool = row_pool(table[:40], background, players)
-    empty = response.over(background, "rows")
     masked = MaskedModel(response, background, np.full(40, 1 / 40), players)
-    layered = has_layers(masked, empty)
-    return response, pool, PerceptronLayers(response, pool) if layered else None
+    return response, pool, perceptron_layers(masked.evaluated(), pool)
 
 
 def response_of(layers, coalitions, rows, references):
@@ -147,7 +145,7 @@ def test_explanations_are_those_of_mixed_rows(monkeypatch, d):
         return explainer.fit(TABLE[40:, :d]).explain(TABLE[:2, :d])
 
     ours = explained()
-    monkeypatch.setattr(_reward, "has_layers", lambda *parts: False)
+    monkeypatch.setattr(_reward, "perceptron_layers", lambda *parts: None)
     theirs = explained()
     np.testing.assert_allclose(ours.values, theirs.values, rtol=0, atol=1e-9)
     assert (ours.n_model_rows == theirs.n_model_rows).all()
