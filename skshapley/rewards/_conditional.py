@@ -138,12 +138,12 @@ class RemainderGame(TransportGame):
     def known(self, rows) -> Known:
         """Return the Shapley values of the quadratic part."""
         part = cast(KnownPart, self.shared.part)
-        known = part.values(self._pool.given[rows])
+        shapley_values = part.values(self._pool.given[rows])
         response = self.response
         if not response.predicted:  # the part has the explained outputs
-            return known
+            return shapley_values
         winners = self.instances.winners[rows][:, None]
-        return Known(*(response.choose(values, winners) for values in known))
+        return Known(*(response.choose(values, winners) for values in shapley_values))
 
 
 class _TransportReward(NumericReward):
