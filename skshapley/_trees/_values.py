@@ -121,11 +121,9 @@ class TreeValues:
         if background is None:
             self._references = References(None, np.ones(1))
         else:
-            b = len(background)
-            weights = (
-                np.full(b, 1.0 / b) if weights is None else weights / np.sum(weights)
-            )
-            self._references = References(self.codes(background), weights)
+            weights = np.ones(len(background)) if weights is None else weights
+            shares = weights / np.sum(weights)
+            self._references = References(self.codes(background), shares)
         self._blocks: list[GroupedTrees] | None = None
         self._tables: LeafSums | None = None  # until enough rows were explained
         self._n_descended = 0  # rows that were explained without tables
@@ -143,7 +141,7 @@ class TreeValues:
         elif background is None:
             self.base_values = self._path_walk.base_values
         else:
-            self.base_values = weights @ self._predict(self._references.codes)
+            self.base_values = shares @ self._predict(self._references.codes)
         return self
 
     @cached_property

@@ -90,13 +90,9 @@ class Trees(ClosedForm):
             self.n_players_,
             self.levels,
         )
-        if self.background_ is None:
-            # absent players follow the training data down the trees
-            return self.solver_.fit().base_values
-        return self.solver_.fit(
-            self._matrix(self.background_),
-            self.weights_,
-        ).base_values
+        # Without rows, absent players follow the training data down the trees.
+        rows = None if self.background_ is None else self._matrix(self.background_)
+        return self.solver_.fit(rows, self.weights_).base_values
 
     def for_run(self, n_rows: int | None, batch_rows: int) -> Self:
         """Return a copy with one method for all batches of a run."""
