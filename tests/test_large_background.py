@@ -55,6 +55,23 @@ def test_intervals_cover_the_value_against_the_whole_table(truth, max_rows):
     assert (found.n_model_rows <= max_rows).all()
 
 
+@pytest.mark.parametrize(
+    ("sampler", "max_rows"), [("auto", 3500), ("leverage", 6500), ("odd", 6500)]
+)
+def test_intervals_allow_for_a_sample_by_weight(sampler, max_rows):
+    """Rows of large weight are drawn more often, and each draw counts."""
+    weights = np.random.default_rng(3).exponential(size=200)
+    how = {"background": TABLE[:200], "sample_weight": weights}
+    true = explained(**how, sampler="exact", max_rows=62 * 200 + 1).values
+    estimate = explained(**how, sampler=sampler, max_rows=max_rows)
+    z = np.abs(estimate.values - true) / estimate.standard_errors
+    assert (z <= 1.96).mean() >= 0.90
+    errors = estimate.values - true
+    # The errors of rows have no direction, such as that to the values without weights.
+    apart = explained(TABLE[:200], sampler="exact", max_rows=62 * 200 + 1).values - true
+    assert np.abs((errors * apart).sum()) < 0.2 * (apart**2).sum()
+
+
 @pytest.mark.parametrize("sampler", ["leverage", "kernel", "owen", "exact"])
 def test_methods_that_average_over_rows_use_a_sample(truth, sampler):
     found = explained(sampler=sampler, max_rows=7000)

@@ -183,6 +183,8 @@ class RowOrder:
         Number of places in a balanced set; each smaller power of 2 is balanced, too.
     n_rows : float
         Effective number of rows of the sampled table.
+    weighted : bool
+        Whether weights differ, so that rows have several places or none.
     traits : Traits or None
         Known quantities of each kept row, and of the table.
     """
@@ -191,7 +193,13 @@ class RowOrder:
     places: np.ndarray
     chunk: int
     n_rows: float
+    weighted: bool
     traits: Traits | None = None
+
+    @property
+    def population(self) -> float:
+        """The number of draws that leave nothing unseen."""
+        return len(self.places) if self.weighted else self.n_rows
 
     @classmethod
     def plain(cls, weights: np.ndarray, rng: np.random.Generator) -> "RowOrder":
@@ -202,6 +210,7 @@ class RowOrder:
             rng.permutation(rows[places]),
             1,
             1 / float(weights @ weights),
+            _differ(weights),
         )
 
     @classmethod
@@ -256,7 +265,14 @@ class RowOrder:
                 rows[places[order[:QUANTILE_ROWS]]],
             )
         )
-        return cls(rows, places[order], CHUNK, 1 / float(weights @ weights), traits)
+        return cls(
+            rows,
+            places[order],
+            CHUNK,
+            1 / float(weights @ weights),
+            _differ(weights),
+            traits,
+        )
 
     def mean(
         self,
@@ -317,24 +333,28 @@ class RowOrder:
         )
 
 
+def _differ(weights: np.ndarray) -> bool:
+    return bool(weights.min() < weights.max())
+
+
 def _by_weight(
     weights: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rows to keep, and positions in them, in proportion to weight (systematic sampling)."""
     b = len(weights)
-    if weights.min() == weights.max():
-        places = (
-            np.arange(b)
-            if b <= MOST_PLACES
-            else np.sort(rng.choice(b, MOST_PLACES, False))
-        )
-    else:
+    if _differ(weights):
         n = min(MOST_PLACES, 8 * b)
         at = np.cumsum(weights)
         places = np.searchsorted(at / at[-1], (np.arange(n) + rng.random()) / n).clip(
             0,
             b - 1,
+        )
+    else:
+        places = (
+            np.arange(b)
+            if b <= MOST_PLACES
+            else np.sort(rng.choice(b, MOST_PLACES, False))
         )
     if b <= MOST_PLACES:
         return np.arange(b), places

@@ -55,7 +55,9 @@ class Sample:
             for rng in (of_row.spawn(1)[0] for of_row in rngs)
         ]
         self.rows = np.reshape(drawn, (len(rngs), self.n_groups, size))
+        # the shares of a table of equal weights, and of the places by weight
         self._share = self.n_groups * size / row_order.n_rows
+        self._share_seen = self.n_groups * size / row_order.population
 
     def against(self, requests: Requests, instances: np.ndarray) -> Requests:
         """Return requests with background rows: one per group, or with the named rows.
@@ -150,7 +152,7 @@ class Sample:
         residuals = deviations - slope[:, :, None] * total
         residual_variances = (residuals**2).sum(axis=2) / degrees
         widened = widening(np.array(degrees))
-        unseen_share = max(0.0, 1 - self._share)
+        unseen_share = max(0.0, 1 - self._share_seen)
         between = unseen_share * residual_variances / self.n_groups * widened**2
         alone = errors.reshape(outputs.shape)[:, :, -1]
         # Another background would have another v(empty), so without the regression.
@@ -246,6 +248,9 @@ class Cohort:
             # equal weights
             weights = np.full(used, 1 / used)
             share = used / self.row_order.n_rows
+            if self.row_order.weighted:
+                # Draws by weight repeat rows, so they are never the whole background.
+                share /= 1 + share
         order = self.row_order
         self.sampler.start(
             SamplerTask(

@@ -196,7 +196,18 @@ class SampledUnits:
         means = units[line, firsts]
         np.add.at(means, place, units[again])
         means /= times
-        means, control = np.split(means, [self._results.shape[-1]], axis=3)
+        n_outputs = self._results.shape[-1]
+        deviations = (units - means[line, at])[..., :n_outputs]
+        squares = (deviations**2).sum(axis=1)
+        twice = (times > 1).sum(axis=1) >= LEAST_TWICE
+        second_units = u - m
+        if self._task.row_order.weighted:
+            # A row of large weight is drawn more often, and each draw counts.
+            means = units
+            times = np.ones((r, u, 1, 1))
+            firsts = np.broadcast_to(np.arange(u), (r, u))
+            m = u
+        means, control = np.split(means, [n_outputs], axis=3)
         values, residuals = self._task.row_order.mean(
             means,
             references[line, firsts],
@@ -209,11 +220,8 @@ class SampledUnits:
         rough = means.var(axis=1, ddof=1) if m > 1 else np.full_like(values, np.nan)
         # finite population: without unseen background rows, their choice causes no
         # error
-        left = max(0.0, 1 - m / self._task.row_order.n_rows)
+        left = max(0.0, 1 - m / self._task.row_order.population)
         share = np.broadcast_to((1 / times).mean(axis=1), values.shape)
-        twice = (times > 1).sum(axis=1) >= LEAST_TWICE
-        squares = ((units[..., : means.shape[3]] - means[line, at]) ** 2).sum(axis=1)
-        second_units = u - m
         noise = share * squares / max(second_units, 1)
         unseen_units = np.where(self._noisy[rows], UNSEEN_UNITS, 0)
         within = second_units * noise / m + unseen_units * total
