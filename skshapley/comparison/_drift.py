@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import comb
 from typing import Any
 
@@ -153,34 +153,35 @@ def drift(
     ]
     base = _baseline_labels(baseline, order)
     _check_rows(counts, base, confidence)
-    groups = Groups(-(-counts.total() // MOST_GROUPS))
+    # sums over groups of successive rows of each period; the last group is incomplete
+    size = -(-counts.total() // MOST_GROUPS)
+    sums = {label: np.zeros((counts[label] // size + 1, len(unit))) for label in order}
+    n_added: Counter[Any] = Counter()
     for batch, masks in _batches(rows, periods):
         scores = (
             flat(batch.values) if kind == "attribution" else rows.sizes(batch)
         ) / unit
         for label, mask in masks.items():
-            groups.add(label, scores[mask])
-    parts = {label: groups.of(label) for label in order}
+            places = n_added[label] + np.arange(mask.sum())
+            np.add.at(sums[label], places // size, scores[mask])
+            n_added[label] += len(places)
+    groups = {label: part[:-1] / size for label, part in sums.items()}
 
-    limits = np.concatenate([parts[label][0] for label in base])
-    centre = np.average(
-        [parts[label][1] for label in base],
-        axis=0,
-        weights=[counts[label] for label in base],
-    )
-    later = [label for label in parts if label not in base and len(parts[label][0])]
+    limits = np.concatenate([groups[label] for label in base])
+    centre = sum(sums[label].sum(axis=0) for label in base)
+    centre = centre / sum(counts[label] for label in base)
+    later = [label for label in order if label not in base and len(groups[label])]
     critical, errors = limits_of_changes(
         limits,
-        [parts[label][0] for label in later],
+        [groups[label] for label in later],
         confidence,
     )
     errors_of = dict(zip(later, errors, strict=True))
     spread = limits.std(axis=0, ddof=1) if len(limits) > 1 else np.nan
-    errors_of |= {
-        label: spread / np.sqrt(max(len(parts[label][0]), 1)) for label in base
-    }
+    errors_of |= {label: spread / np.sqrt(max(len(groups[label]), 1)) for label in base}
     lines = []
-    for label, (_, mean) in parts.items():
+    for label in order:
+        mean = sums[label].sum(axis=0) / counts[label]
         # Rounding errors do not count as changes.
         width = np.maximum(critical * errors_of.get(label, np.nan), ROUNDING)
         part = {
@@ -195,7 +196,7 @@ def drift(
     return Drift(
         kind,
         base,
-        pd.concat(lines, keys=list(parts), names=["period"]).reset_index(),
+        pd.concat(lines, keys=order, names=["period"]).reset_index(),
     )
 
 
@@ -256,36 +257,6 @@ def _variances(explanation: Explanation, kind: str) -> np.ndarray:
     refits: Any = explanation.refit_values
     values = refits if kind == "attribution" else np.abs(refits)
     return flat(values.mean(axis=0, keepdims=True).var(axis=2, ddof=1))[0]
-
-
-@dataclass(eq=False)
-class Groups:
-    """Sums over groups of successive rows of each period, for permutations.
-
-    Parameters
-    ----------
-    size : int
-        Rows of a group.
-    """
-
-    size: int
-    _means: dict[Any, list[np.ndarray]] = field(default_factory=dict)
-    _left: dict[Any, np.ndarray] = field(default_factory=dict)
-
-    def add(self, label: Any, scores: np.ndarray) -> None:
-        """Add numbers ``(n, m)`` of rows of a period."""
-        rows = np.concatenate([self._left.get(label, scores[:0]), scores])
-        full = len(rows) // self.size * self.size
-        grouped = rows[:full].reshape(-1, self.size, rows.shape[1])
-        self._means.setdefault(label, []).append(grouped.mean(axis=1))
-        self._left[label] = rows[full:]
-
-    def of(self, label: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the means of the full groups of a period ``(n, m)``, and of all its rows."""
-        means = np.concatenate(self._means[label])
-        left = self._left[label]
-        total = means.sum(axis=0) * self.size + left.sum(axis=0)
-        return means, total / (len(means) * self.size + len(left))
 
 
 def _batches(rows: Rows, periods: Any) -> Iterator[tuple[Explanation, dict]]:

@@ -17,14 +17,19 @@ Biometrika 34.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from scipy.special import fdtrc, fdtri
 
 from skshapley._inference._means import adjusted
-from skshapley._records._importance import check_confidence, flat, table_index
+from skshapley._records._importance import (
+    check_confidence,
+    flat,
+    long_frame,
+    table_index,
+)
 from skshapley._tools import OneOf, check_values
 from skshapley.comparison._compare import check_names, check_same_players
 from skshapley.explanation import Explanation
@@ -32,79 +37,45 @@ from skshapley.explanation import Explanation
 KINDS = {"kind": OneOf(("feature", "row", "value"))}
 
 
-@dataclass(frozen=True, eq=False)
-class SumOfSquares:
-    """Sums of squared differences, and their distribution if only the samples differ.
+def _distribution(
+    grams: np.ndarray,
+    n_refits: tuple[int, int],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the distribution of sums of squares if only the samples differ.
 
-    Attributes
+    Parameters
     ----------
-    squares : ndarray of shape (m,)
-        The sums of squared differences.
-    expected : ndarray of shape (m,)
-        Their expectations, from the refits.
-    numerator, denominator : ndarray of shape (m,)
-        Degrees of freedom of the ratio.
+    grams : ndarray of shape (m, b, b)
+        Sums of products of the centred values of the b refits of both models, each
+        divided by the root of its degrees of freedom.
+    n_refits : tuple of int
+        Number of refits of each model.
+
+    Returns
+    -------
+    expected, numerator, denominator : ndarray of shape (m,)
+        Expectations of the sums, and the degrees of freedom of their ratios to these.
     """
-
-    squares: np.ndarray
-    expected: np.ndarray
-    numerator: np.ndarray
-    denominator: np.ndarray
-
-    @classmethod
-    def of(
-        cls,
-        squares: np.ndarray,
-        grams: np.ndarray,
-        n_refits: tuple[int, int],
-    ) -> Self:
-        """Return the sums with their distribution.
-
-        Parameters
-        ----------
-        squares : ndarray of shape (m,)
-        grams : ndarray of shape (m, b, b)
-            Sums of products of the centred values of the b refits of both models, each
-            divided by the root of its degrees of freedom.
-        n_refits : tuple of int
-            Number of refits of each model.
-        """
-        traces = np.diagonal(grams, axis1=1, axis2=2)
-        first = traces[:, : n_refits[0]].sum(axis=1)
-        second = traces[:, n_refits[0] :].sum(axis=1)
-        expected = first + second
-        # scaled, so that squares neither overflow nor vanish
-        unit = np.where(expected > 0, expected, 1.0)
-        first = first / unit
-        second = second / unit
-        welch = first**2 / (n_refits[0] - 1) + second**2 / (n_refits[1] - 1)
-        most = sum(n_refits) - 2
-        degrees = np.clip(1 / np.where(welch > 0, welch, 1.0), min(n_refits) - 1, most)
-        trace_of_square = ((grams / unit[:, None, None]) ** 2).sum(axis=(1, 2))
-        factor = degrees / ((degrees - 1) * (degrees + 2))
-        square_of_trace = factor * ((degrees + 1) - 2 * trace_of_square)
-        trace_of_square = factor * (degrees * trace_of_square - 1)
-        numerator = np.maximum(
-            square_of_trace / np.fmax(trace_of_square, square_of_trace / most),
-            1.0,
-        )
-        return cls(squares, expected, numerator, degrees * numerator)
-
-    @property
-    def p_values(self) -> np.ndarray:
-        """Probabilities of larger sums without a change, ``(m,)``."""
-        varies = self.expected > 0
-        ratio = self.squares / np.where(varies, self.expected, 1.0)
-        # Values that no refit changes have no error.
-        return np.where(
-            varies,
-            fdtrc(self.numerator, self.denominator, ratio),
-            np.where(self.squares > 0, 0.0, 1.0),
-        )
-
-    def limits(self, level: np.ndarray | float) -> np.ndarray:
-        """Return the sums that retraining alone exceeds with a probability, ``(m,)``."""
-        return self.expected * fdtri(self.numerator, self.denominator, 1 - level)
+    traces = np.diagonal(grams, axis1=1, axis2=2)
+    first = traces[:, : n_refits[0]].sum(axis=1)
+    second = traces[:, n_refits[0] :].sum(axis=1)
+    expected = first + second
+    # scaled, so that squares neither overflow nor vanish
+    unit = np.where(expected > 0, expected, 1.0)
+    first = first / unit
+    second = second / unit
+    welch = first**2 / (n_refits[0] - 1) + second**2 / (n_refits[1] - 1)
+    most = sum(n_refits) - 2
+    degrees = np.clip(1 / np.where(welch > 0, welch, 1.0), min(n_refits) - 1, most)
+    trace_of_square = ((grams / unit[:, None, None]) ** 2).sum(axis=(1, 2))
+    factor = degrees / ((degrees - 1) * (degrees + 2))
+    square_of_trace = factor * ((degrees + 1) - 2 * trace_of_square)
+    trace_of_square = factor * (degrees * trace_of_square - 1)
+    numerator = np.maximum(
+        square_of_trace / np.fmax(trace_of_square, square_of_trace / most),
+        1.0,
+    )
+    return expected, numerator, degrees * numerator
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -190,13 +161,9 @@ class RefitComparison:
             squares = differences.ravel() ** 2
             flat_refits = refits.reshape(len(refits), -1)
             grams = np.einsum("am,bm->mab", flat_refits, flat_refits)
-            rows = self.first.index
-            lines = pd.MultiIndex.from_product([rows, range(len(players))])
-            levels = players.to_frame(index=False)
-            names = [levels[name].to_numpy()[lines.codes[1]] for name in levels]
-            index = pd.MultiIndex.from_arrays(
-                [rows.to_numpy()[lines.codes[0]], *names],
-                names=["row", *levels],
+            names = {"feature": self.first.feature_names}
+            index = pd.MultiIndex.from_frame(
+                long_frame(self.first.index, self.output_names, names, {})
             )
         table = self._table(squares, grams, index, 1 - confidence)
         if kind == "value":
@@ -213,13 +180,23 @@ class RefitComparison:
     ) -> pd.DataFrame:
         """Return roots of sums of squares with their limits and p-values."""
         refits: Any = self.first.refit_values, self.second.refit_values
-        sums = SumOfSquares.of(squares, grams, (refits[0].shape[2], refits[1].shape[2]))
+        expected, numerator, denominator = _distribution(
+            grams,
+            (refits[0].shape[2], refits[1].shape[2]),
+        )
+        varies = expected > 0
+        ratio = squares / np.where(varies, expected, 1.0)
         return pd.DataFrame(
             {
-                "difference": np.sqrt(sums.squares),
-                "retraining": np.sqrt(sums.expected),
-                "limit": np.sqrt(sums.limits(level)),
-                "p_value": sums.p_values,
+                "difference": np.sqrt(squares),
+                "retraining": np.sqrt(expected),
+                "limit": np.sqrt(expected * fdtri(numerator, denominator, 1 - level)),
+                # Values that no refit changes have no error.
+                "p_value": np.where(
+                    varies,
+                    fdtrc(numerator, denominator, ratio),
+                    np.where(squares > 0, 0.0, 1.0),
+                ),
             },
             index=index,
         )
