@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 from skshapley import AmortizedExplainer, RefitExplainer, ShapleyExplainer
 from skshapley._ways._base import Way
 from skshapley.testing import check_way
-from skshapley.testing._way_contract import WAY_CHECKS
+from skshapley.testing._result_contracts import WAY_CHECKS
 from skshapley.trees import TreeExplainer
 
 RNG = np.random.default_rng(0)

@@ -447,8 +447,7 @@ def ranks(
     """
     values = means.values
     m = len(means.values)
-    rank = np.empty(m, dtype=np.int64)
-    rank[np.argsort(-values, kind="stable")] = np.arange(1, m + 1)
+    rank = np.argsort(np.argsort(-values, kind="stable")) + 1
     if not np.isfinite(means.covariance).all():
         return rank, np.ones(m, dtype=np.int64), np.full(m, m)
     variances = np.diag(means.covariance)

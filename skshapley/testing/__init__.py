@@ -1,6 +1,5 @@
 """Games with known Shapley values, and the contracts of all components."""
 
-from skshapley.testing._display_contract import check_display
 from skshapley.testing._game_contract import check_game
 from skshapley.testing._pair_contract import (
     check_consistent,
@@ -8,9 +7,9 @@ from skshapley.testing._pair_contract import (
     check_standard_errors,
     check_unbiased,
 )
+from skshapley.testing._result_contracts import check_display, check_way
 from skshapley.testing._reward_contract import check_reward
 from skshapley.testing._role_contracts import check_sampler, check_solver
-from skshapley.testing._way_contract import check_way
 from skshapley.testing.contracts import parametrize_contract
 from skshapley.testing.games import (
     AdditiveGame,

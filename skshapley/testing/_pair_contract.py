@@ -114,10 +114,10 @@ def check_pair_outputs(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> 
     together = _explain(sampler, solver, StackedGame(games), budget)
     for k, game in enumerate(games):
         alone = _explain(sampler, solver, game, budget)
-        assert_equal(together.values[:, k], alone.values, f"output {k}", atol)
-        errors = together.standard_errors
-        errors = None if errors is None else errors[:, k]
-        assert_equal(errors, alone.standard_errors, f"the error of output {k}", atol)
+        for name in ("values", "standard_errors"):
+            part = getattr(together, name)
+            part = None if part is None else part[:, k]
+            assert_equal(part, getattr(alone, name), f"{name} of output {k}", atol)
 
 
 def check_pair_exactness(sampler: Sampler, solver: Solver, atol: float = 1e-9) -> None:
@@ -140,11 +140,10 @@ def check_pair_exactness(sampler: Sampler, solver: Solver, atol: float = 1e-9) -
 def check_pair_budget(sampler: Sampler, solver: Solver) -> None:
     """Evaluations keep to the budget and are reported; too small a budget raises ValueError."""
     least = _budgets(sampler, N_PLAYERS)[0]
-    message = _refusal(ValueError, sampler, solver, least - 1)
-    assert message is not None, (
-        f"a budget of {least - 1} < {least} evaluations was accepted"
-    )
-    assert str(least) in message, f"the error does not name {least}: {message}"
+    counted = Counted(RandomGame(N_PLAYERS))
+    with np.testing.assert_raises_regex(ValueError, str(least)):
+        _explain(sampler, solver, counted, least - 1)
+    assert counted.n == 0, "the reward was called before the error"
     for budget in _budgets(sampler, N_PLAYERS):
         counted = Counted(RandomGame(N_PLAYERS))
         result = _explain(sampler, solver, counted, budget)
@@ -194,24 +193,6 @@ def check_pair_references(sampler: Sampler, solver: Solver, atol: float = 1e-9) 
         outcome = explain_game(game, sampler=sampler, solver=solver, max_evals=budget)
         assert_equal(outcome.values[:, :, 0], expected, f"budget {budget}", atol)
         assert (outcome.n_model_rows <= (budget - 2) * len(background) + 1).all()
-
-
-def _refusal(
-    kind: type[Exception],
-    sampler: Sampler,
-    solver: Solver,
-    max_evals: int | str,
-) -> str | None:
-    """Return the message of an error that is raised before any evaluation, or None."""
-    counted = Counted(RandomGame(N_PLAYERS))
-    try:
-        _explain(sampler, solver, counted, max_evals)
-    except kind as error:
-        message = str(error)
-    else:
-        return None
-    assert counted.n == 0, f"the reward was called before the error: {message}"
-    return message
 
 
 def _steps(rows: np.ndarray) -> np.ndarray:
