@@ -1,4 +1,4 @@
-"""The report as a file: check the arguments and write one self-contained page."""
+"""The report as one self-contained page in a file, and its panel as a widget of notebooks."""
 
 import json
 import sys
@@ -12,9 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from skshapley._estimators._attributor import Attributor
 from skshapley._report._content import content, shown_rows
-from skshapley._tools import Constraint, Count, Maybe, check_values, write_whole
-from skshapley._what_if import PANEL, STYLE, page_model, page_text
+from skshapley._tools import (
+    Constraint,
+    Count,
+    Maybe,
+    check_values,
+    needed,
+    write_whole,
+)
+from skshapley._what_if import PANEL, STYLE, page_model, page_text, panel_content
 from skshapley.explanation import Explanation
 
 FRAME = "width: 100%; height: 45em; border: 0"  # height of a report in a notebook
@@ -34,6 +42,7 @@ SCRIPTS = (
     "groups.js",
     "main.js",
 )
+WIDGET = ("model.js", "what_if.js", "widget.js")
 _CONSTRAINTS = {
     "title": Maybe(
         Constraint(lambda title: isinstance(title, str), "a str"),
@@ -232,3 +241,61 @@ def _what_if_content(explanation: Explanation, n: int, explainer: Any) -> dict:
 def _hash(text: str) -> str:
     """Return the name of an inline text in a policy."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def explainer_widget(self: Attributor, X: Any) -> Any:
+    """Return a notebook widget in which values can be changed.
+
+    It shows the prediction of a row, its attributions with their errors, and the curve
+    of the prediction along the column that was moved last. The kernel answers: it
+    predicts at each move, and explains while the inputs rest. Sampled explanations work
+    as well. Without a kernel, the widget shows its last state.
+
+    Parameters
+    ----------
+    X : array or frame of shape (r, d)
+        The rows to begin with, as for `explain`; some dozens at most.
+
+    Returns
+    -------
+    widget : anywidget.AnyWidget
+        For Jupyter, VS Code and marimo.
+
+    Raises
+    ------
+    ImportError
+        Without anywidget.
+    NotFittedError
+        If the explainer is not fitted.
+    ValueError, TypeError
+        For other columns, dtypes or containers, or documents.
+    """
+    anywidget = needed("anywidget", f"{type(self).__name__}.widget")
+    traitlets = needed("traitlets", f"{type(self).__name__}.widget")
+    kernel, content = panel_content(self, X)
+    scripts = [
+        *(page_text("_report", name) for name in SHARED),
+        *(page_text("_what_if", name) for name in WIDGET),
+    ]
+    # The style of a page holds within the widget only.
+    style = page_text("_report", "report.css") + page_text("_what_if", STYLE)
+    nested = style.replace(":root", "&").replace("body {", "& {")
+
+    class Panel(anywidget.AnyWidget):  # type: ignore[name-defined]
+        """A panel that asks the kernel."""
+
+        _esm = "\n".join(scripts)
+        _css = f".skshapley {{ {nested} }}"
+        content = traitlets.Dict().tag(sync=True)
+        request = traitlets.Dict().tag(sync=True)
+        answer = traitlets.Dict().tag(sync=True)
+
+        @traitlets.observe("request")
+        def _reply(self, change: Any) -> None:
+            self.answer = kernel.answer(change["new"])
+
+    cells = [column[0] for column in content["rows"]]
+    first = {"cells": cells, "start": cells, "output": 0, "column": 0, "points": []}
+    widget = Panel(content=content)
+    widget.request = first | {"id": 0, "values": True}
+    return widget
