@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from skshapley._records._importance import cohort_masks
+from skshapley._records._importance import DIRECTION, cohort_masks
 from skshapley._records._summary import kind_of_outputs
 from skshapley._tables import LEFT_OUT, MAX_NAME, UNEXPLAINED, named_values, number
 from skshapley._tools import Count
@@ -197,12 +197,11 @@ class BarDisplay(ByRow, Display):
             style.error_bars(ax, value, y, half)
             end = start + value
             if not self.stacked or place == n - 1:  # a stack has one number, the sum
-                marks = part.get("direction", pd.Series(np.nan, part.index))
-                errors = part.get("direction_error", marks)
+                directions = part.reindex(columns=DIRECTION).to_numpy(dtype=float)
                 texts = [
                     number(bar, signed=self.local, scale=largest)
-                    + direction_mark(*pair)
-                    for bar, *pair in zip(end, marks, errors, strict=True)
+                    + direction_mark(*direction)
+                    for bar, direction in zip(end, directions, strict=True)
                 ]
                 reach = end + np.copysign(np.fmax(half, wider), value)
                 style.write_numbers(
@@ -253,7 +252,7 @@ def _cohort_table(shown, masks) -> pd.DataFrame:
         cohort = None if label is None else f"{label} (n = {len(part)})"
         tables.append(table.assign(cohort=cohort, data=None))
     table = pd.concat(tables, ignore_index=True).rename(columns={"importance": "value"})
-    return table[[*COLUMNS, "direction", "direction_error"]]
+    return table[COLUMNS + DIRECTION]
 
 
 PREDICTION = "prediction f(x)"
@@ -278,8 +277,8 @@ class WaterfallDisplay(ByRow, Display):
     Parameters
     ----------
     table : DataFrame
-        Columns ``feature``, ``data``, ``value``, ``standard_error``; from top to
-        bottom.
+        Columns ``feature``, ``data``, ``value``, ``standard_error``,
+        ``background_error``, ``refit_error``, ``start``, ``end``; from top to bottom.
     base_value, prediction : float
         Where the bars start and where they end.
     response : str, default="response"
@@ -358,9 +357,14 @@ class WaterfallDisplay(ByRow, Display):
             players = with_pairs(whole, max_pairs) if max_pairs else whole
             # The pairs of single outputs differ, and are sorted with their features.
             folded = closed(fold(players, max_features, None if max_pairs else sizes))
+            # The table runs from top to bottom, and the sum from the base value at the
+            # bottom upwards.
+            base_value = float(whole.base_values[0])
+            ends = base_value + np.cumsum(folded.values[0, ::-1])[::-1]
+            starts = np.append(ends[1:], base_value)
             return cls(
-                points(folded).drop(columns="row"),
-                float(whole.base_values[0]),
+                points(folded).drop(columns="row").assign(start=starts, end=ends),
+                base_value,
                 float(whole.predictions[0]),
                 response_name(whole),
             )
@@ -376,26 +380,11 @@ class WaterfallDisplay(ByRow, Display):
             max_pairs=max_pairs,
         )
 
-    def frame(self) -> pd.DataFrame:
-        """Return the bars from top to bottom.
-
-        Returns
-        -------
-        frame : DataFrame
-            Columns ``feature``, ``data``, ``value``, ``standard_error``,
-            ``background_error``, ``refit_error``, ``start``, ``end``.
-        """
-        # The table runs from top to bottom, and the sum from the base value at the
-        # bottom upwards.
-        upwards = np.cumsum(self.table["value"].to_numpy()[::-1])
-        ends = (self.base_value + upwards)[::-1]
-        return self.table.assign(start=np.append(ends[1:], self.base_value), end=ends)
-
     def _row_names(self, letters=MAX_NAME) -> list[str]:
         return [PREDICTION, *named_values(self.table, letters), BASE_VALUE]
 
     def _draw(self, ax) -> None:
-        frame = self.frame()
+        frame = self.table
         n = len(frame)
         rows = np.arange(1, n + 1)
         value, start, end = frame[["value", "start", "end"]].to_numpy().T

@@ -302,7 +302,14 @@ def check_drawing(display, explanation, *, output, one_row=False, **given) -> No
     owner = display.__name__
     needed("matplotlib", owner, "plot")
     check_values(owner, given, display._constraints)
-    check_output(owner, explanation, output)
+    outputs = (
+        [] if explanation.output_names is None else explanation.output_names.tolist()
+    )
+    if output is not None and output not in outputs:
+        choices = f": choose None or one of {outputs}"
+        if not outputs:
+            choices = " for an explanation of a single output: choose None"
+        raise ValueError(f"{owner} got output={output!r}{choices}.")
     row = given.get("row")
     # comparisons have no rows
     n = len(explanation) if "row" in given else 1
@@ -316,18 +323,6 @@ def check_drawing(display, explanation, *, output, one_row=False, **given) -> No
         raise IndexError(
             f"{owner} got row={row} for an explanation of {n} rows: {choices}.",
         )
-
-
-def check_output(owner, explanation, output) -> None:
-    """Raise ValueError for an unknown output."""
-    names = (
-        [] if explanation.output_names is None else explanation.output_names.tolist()
-    )
-    if output is not None and output not in names:
-        choices = f": choose None or one of {names}"
-        if not names:
-            choices = " for an explanation of a single output: choose None"
-        raise ValueError(f"{owner} got output={output!r}{choices}.")
 
 
 def check_features(owner, parameter, names, known) -> None:

@@ -31,7 +31,6 @@ from skshapley.plots._display import (
     SmallMultiples,
     by_output,
 )
-from skshapley.plots._places import write_ticks
 
 
 class ConvergenceDisplay(ByFeature):
@@ -361,8 +360,15 @@ class ControlChartDisplay(ByFeature):
                 alpha=0.6,
                 zorder=2,
             )
-            line = {"color": style.COLOURS[0], "lw": 1.2, "marker": "o", "ms": 3.5}
-            ax.plot(x, mean, **line, zorder=3)
+            ax.plot(
+                x,
+                mean,
+                color=style.COLOURS[0],
+                lw=1.2,
+                marker="o",
+                ms=3.5,
+                zorder=3,
+            )
             alarm = part["alarm"].to_numpy()
             ax.scatter(
                 x[alarm],
@@ -377,7 +383,7 @@ class ControlChartDisplay(ByFeature):
             # Rounded up, so that there are never more names than fit.
             step = -(-len(part) // MOST_TICKS)
             names = [shorten(period, 12) for period in part["period"].iloc[::step]]
-            write_ticks(ax, dict(zip(x[::step].tolist(), names, strict=True)))
+            style.write_ticks(ax, dict(zip(x[::step].tolist(), names, strict=True)))
         style.label_y(axes[0], self.label)
 
 

@@ -4,9 +4,10 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skshapley._records._importance import errors_of
-from skshapley._tables import ordered_numbers, shorten, value_text
+from skshapley._tables import Piece, ordered_numbers, shorten, value_text
 from skshapley._tools import OneOf
 from skshapley.plots import _style as style
 from skshapley.plots._common import (
@@ -19,20 +20,26 @@ from skshapley.plots._common import (
     strengths,
 )
 from skshapley.plots._display import ByFeature, Display, SmallMultiples
-from skshapley.plots._partners import check_pairs, interacting, measured_partners
-from skshapley.plots._places import (
-    OTHERS,
-    dot_size,
-    faintness,
-    keyed,
-    places,
-    upright,
-    write_ticks,
+from skshapley.plots._partners import (
+    categories,
+    check_pairs,
+    interacting,
+    measured_partners,
 )
 
 HISTOGRAM = 0.2  # share of the height of the axes
 # Letters of a line beside the colour bar, between the numbers at its ends
 BAR_LETTERS = 24
+THERE = "in the text"
+LETTERS = 24  # most letters of a category
+OTHERS = " others"  # the end of the text of categories that share a colour
+# Categories side by side; beyond this number, the rarer ones share a position
+MOST_PLACES = 30
+# Distinct numbers; up to this number, each has a tick and spread points
+FEW_VALUES = 10
+LEAST_GAP = 0.04  # share of the axis between the ticks of two values
+SPREAD = 0.15  # largest share of the axis for the points of one number
+ASIDE = 0.15  # share of the range of numbers between "missing" and the smallest
 
 
 class DependenceDisplay(ByFeature, Display):
@@ -184,14 +191,14 @@ class DependenceDisplay(ByFeature, Display):
                     )
                 panels = list(zip(selection, partners, strict=True))
             for feature, partner_name in panels:
-                players = [names.index(feature)]
+                players = [feature]
                 if kind == "interaction":
-                    players.append(names.index(partner_name))
-                cells = (slice(None), *players)
+                    players.append(partner_name)
+                cells = (slice(None), *map(names.index, players))
                 points.append(
                     _points(
                         chosen,
-                        players[0],
+                        feature,
                         partner_name,
                         drawn.values[cells],
                         errors_of(drawn)[cells],
@@ -218,7 +225,9 @@ class DependenceDisplay(ByFeature, Display):
 
     def _size(self, alone) -> tuple[float, float]:
         width, height = super()._size(alone)
-        return width, height + (0.6 if any(map(upright, self.ticks.values())) else 0.0)
+        return width, height + (
+            0.6 if any(map(style.upright, self.ticks.values())) else 0.0
+        )
 
     def _draw(self, *axes) -> None:
         parts = list(self.table.groupby("feature", sort=False))
@@ -267,10 +276,10 @@ class DependenceDisplay(ByFeature, Display):
             (value + half)[uncertain],
             color=style.ink(ax),
             linewidth=1.0,
-            alpha=faintness(len(part)),
+            alpha=style.faintness(len(part)),
             zorder=2,
         )
-        size = dot_size(len(part))
+        size = style.dot_size(len(part))
         partner = part["partner"].iloc[0]
         level = part["level"].to_numpy()
         if groups := self.legends[feature]:
@@ -327,7 +336,7 @@ class DependenceDisplay(ByFeature, Display):
             )
         style.name_panel(ax, feature)
         if self.ticks[feature]:
-            write_ticks(ax, self.ticks[feature])
+            style.write_ticks(ax, self.ticks[feature])
         elif np.isfinite(x).any():
             letters = max(
                 len(value_text(float(end))) for end in (np.nanmin(x), np.nanmax(x))
@@ -340,27 +349,27 @@ class DependenceDisplay(ByFeature, Display):
 
 def _points(
     explanation,
-    column,
+    feature,
     partner,
     value,
     error,
 ) -> tuple[pd.DataFrame, dict[float, str], list[str]]:
     """Return the points of one feature, the ticks of its axis, and the legend of its partner."""
-    data = explanation.data.iloc[:, column]
+    data = explanation.data[feature]
     x, ticks = places(data, value)
     level = np.full(len(data), np.nan)
     partner_data = None
     legend: list[str] = []
     if partner is not None:
         partner_data = explanation.data[partner]
-        level, legend = (
-            keyed(partner_data)
-            or _two_values(partner_data)
-            or (levels(partner_data), [])
-        )
+        groups = categories(partner_data) or _two_values(partner_data)
+        if groups is None:
+            level = levels(partner_data)
+        else:
+            level, legend = keyed(partner_data, groups)
     table = pd.DataFrame(
         {
-            "feature": explanation.feature_names[column],
+            "feature": feature,
             "row": explanation.index.to_numpy(),
             "data": data.to_numpy(dtype=object),
             "x": x,
@@ -376,16 +385,55 @@ def _points(
     return table, ticks, legend
 
 
-def _two_values(column) -> tuple[np.ndarray, list[str]] | None:
-    """Return the codes and texts of a column with two values; None for other columns."""
-    numbers = ordered_numbers(column)
-    finite = np.isfinite(numbers)
-    distinct, firsts = np.unique(numbers[finite], return_index=True)
-    if len(distinct) != 2:
-        return None
-    codes = np.searchsorted(distinct, numbers).astype(np.float64)
-    return np.where(finite, codes, np.nan), [
-        value_text(value) for value in column[finite].iloc[firsts]
+def _two_values(column) -> list | None:
+    """Return the two values of a column of numbers or times; None for other columns."""
+    finite = column[np.isfinite(ordered_numbers(column))]
+    _, firsts = np.unique(ordered_numbers(finite), return_index=True)
+    return finite.iloc[firsts].tolist() if len(firsts) == 2 else None
+
+
+def keyed(
+    column,
+    groups,
+    most: float = len(style.COLOURS),
+) -> tuple[NDArray[np.float64], list[str]]:
+    """Return the number of each value's category, ``(r,)``, and the texts of the categories.
+
+    Beyond `most` categories, the rarer ones share the last. A token of documents is
+    only present or absent.
+
+    Parameters
+    ----------
+    column : Series
+    groups : list
+        The categories.
+    most : int or infinity
+
+    Returns
+    -------
+    codes, texts
+        Codes are NaN for missing values.
+    """
+    if isinstance(groups[0], Piece):
+        return np.where(pd.Series(column).isna(), np.nan, 0.0), [THERE]
+    # as objects, because pandas warns of categories without rows
+    coded = pd.Categorical(pd.Series(column).astype(object), groups)
+    codes = np.where(coded.codes < 0, np.nan, coded.codes)
+    texts = [value_text(group, LETTERS) for group in groups]
+    if len(groups) <= most:
+        return codes, texts
+    n_shared = len(groups) - int(most) + 1
+    counts = [np.sum(codes == code) for code in range(len(groups))]
+    # Stable, so that equally frequent categories keep their order.
+    frequent = np.sort(np.argsort(np.negative(counts), kind="stable")[:-n_shared])
+    shared = np.where(
+        np.isin(codes, frequent),
+        np.searchsorted(frequent, codes),
+        most - 1.0,
+    )
+    return np.where(np.isnan(codes), np.nan, shared), [
+        *(texts[code] for code in frequent),
+        f"{n_shared}{OTHERS}",
     ]
 
 
@@ -400,3 +448,86 @@ def _ends(values) -> list[str]:
     return [
         value_text(finite.iloc[round(end * (len(finite) - 1))]) for end in LEVEL_ENDS
     ]
+
+
+def places(
+    data: pd.Series, value: np.ndarray
+) -> tuple[NDArray[np.float64], style.Ticks]:
+    """Return the positions of rows along the axis, ``(r,)``, and its ticks.
+
+    Parameters
+    ----------
+    data : Series of shape (r,)
+        Values of the feature.
+    value : ndarray of shape (r,)
+        Their attributions; points with equal values and similar attributions are
+        separated.
+
+    Returns
+    -------
+    x : ndarray of shape (r,)
+    ticks : dict of position to text
+        Empty if matplotlib's ticks are sufficient.
+    """
+    missing = data.isna().to_numpy()
+    most = np.inf
+    if isinstance(data.dtype, pd.CategoricalDtype) and data.cat.ordered:
+        groups: list | None = list(data.cat.categories)
+    elif pd.api.types.is_bool_dtype(data.dropna().infer_objects()):
+        groups = [False, True]
+    else:
+        groups = categories(data)
+        most = MOST_PLACES
+    if groups is None:
+        return _on_a_scale(data, value, missing)
+    codes, texts = keyed(data, groups, most)
+    codes = np.where(np.isnan(codes), len(texts), codes)
+    return codes + style.swarm(value, codes), dict(
+        enumerate([*texts, *([style.MISSING] if missing.any() else [])]),
+    )
+
+
+def _on_a_scale(
+    data: pd.Series,
+    value: np.ndarray,
+    missing: np.ndarray,
+) -> tuple[NDArray[np.float64], style.Ticks]:
+    numbers = ordered_numbers(data)
+    finite = np.isfinite(numbers)  # infinite values have no position
+    distinct = np.unique(numbers[finite])
+    low, high = (distinct[0], distinct[-1]) if len(distinct) else (0.0, 0.0)
+    span = float(high - low) or 1.0
+    aside = float(low - ASIDE * span)
+    gap = float(min(np.diff(distinct), default=span))
+    x = np.where(missing, aside, np.where(finite, numbers, np.nan))
+    few_values = 0 < len(distinct) <= FEW_VALUES
+    if few_values and len(distinct) < finite.sum():
+        # The swarm reaches .4 of the gap on each side, so that neighbouring piles do
+        # not meet.
+        placed = finite | missing
+        x[placed] += min(gap, SPREAD * span) * style.swarm(value[placed], x[placed])
+    at: Any = []
+    if few_values:
+        at = distinct if gap >= LEAST_GAP * span else distinct[[0, -1]]
+    elif pd.api.types.is_datetime64_any_dtype(data):
+        # Four dates of ten letters fit below a panel.
+        at = np.linspace(low, high, 4)
+    elif missing.any():
+        from matplotlib.ticker import MaxNLocator
+
+        at = MaxNLocator(5, integer=bool((distinct % 1 == 0).all())).tick_values(
+            low,
+            high,
+        )
+        at = at[(at >= low) & (at <= high)]
+    ticks = {aside: style.MISSING} if missing.any() else {}
+    return x, ticks | {float(place): _number_text(data, place) for place in at}
+
+
+def _number_text(data: pd.Series, place: float) -> str:
+    """Return the text of a position on the axis of a column."""
+    if pd.api.types.is_datetime64_any_dtype(data):
+        return str(pd.Timestamp(int(place), unit=data.dt.unit).date())
+    if pd.api.types.is_timedelta64_dtype(data):
+        return str(pd.Timedelta(int(place), unit=data.dt.unit))
+    return value_text(float(place))

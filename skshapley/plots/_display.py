@@ -103,7 +103,7 @@ class Drawn(Hinting, ABC):
         Returns
         -------
         frame : DataFrame
-            With the columns of the parameter `table`.
+            As the parameter `table`.
         """
         return self.table.copy()
 
@@ -164,7 +164,8 @@ class ByRow(Drawn):
     _row_height = 1.0  # relative to the usual height
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
-        return short_names(pd.unique(self.table["feature"]), letters)
+        features = self.table.get("feature", self.table.index)
+        return short_names(pd.unique(features), letters)
 
     def _size(self, alone) -> tuple[float, float]:
         n_rows = self._row_height * len(self._row_names())

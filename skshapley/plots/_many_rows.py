@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skshapley._records._importance import direction, errors_of
-from skshapley._tables import MAX_NAME, number, ordered_numbers, short_names
+from skshapley._tables import MAX_NAME, number, ordered_numbers
 from skshapley.plots import _style as style
 from skshapley.plots._common import (
     HALF_WIDTH,
@@ -22,7 +22,6 @@ from skshapley.plots._common import (
     wider_half,
 )
 from skshapley.plots._display import ByRow, Display, SmallMultiples
-from skshapley.plots._places import dot_size, faintness, swarm
 
 # From this number of rows on, they are ordered by their first principal component
 MANY = 1000
@@ -44,7 +43,9 @@ class BeeswarmDisplay(ByRow, Display):
     ----------
     table : DataFrame
         Columns ``row`` (label of the row), ``feature``, ``data``, ``level`` (in [0, 1],
-        or NaN), ``value``, ``standard_error``; the features from top to bottom.
+        or NaN), ``value``, ``standard_error``, ``refit_error`` and ``y``, where the
+        point is drawn: the position of its feature from the top, plus or minus 0.4.
+        The features from top to bottom.
     response : str, default="response"
         Name of the explained response, for the axis.
 
@@ -115,6 +116,8 @@ class BeeswarmDisplay(ByRow, Display):
                     [levels(folded.data.iloc[:, player]) for player in range(p)],
                 ),
             )
+            rows = np.repeat(np.arange(p), r)
+            table["y"] = rows + style.swarm(table["value"].to_numpy(), rows)
             return cls(table.drop(columns="background_error"), response_name(shown))
 
         return cls._of_outputs(
@@ -123,21 +126,6 @@ class BeeswarmDisplay(ByRow, Display):
             output=output,
             ax=ax,
             max_features=max_features,
-        )
-
-    def frame(self) -> pd.DataFrame:
-        """Return the points.
-
-        Returns
-        -------
-        frame : DataFrame
-            Columns ``row``, ``feature``, ``data``, ``level``, ``value``,
-            ``standard_error``, ``refit_error`` and ``y``, where the point is drawn: the
-            position of its feature from the top, plus or minus 0.4.
-        """
-        places = pd.factorize(self.table["feature"])[0]
-        return self.table.assign(
-            y=places + swarm(self.table["value"].to_numpy(), places),
         )
 
     def _row_names(self, letters=MAX_NAME) -> list[str]:
@@ -153,7 +141,7 @@ class BeeswarmDisplay(ByRow, Display):
     def _draw(self, ax) -> None:
         from matplotlib.cm import ScalarMappable
 
-        frame = self.frame()
+        frame = self.table
         style.zero_line(ax)
         n = len(frame) // frame["feature"].nunique()
         half = np.fmax(
@@ -166,8 +154,8 @@ class BeeswarmDisplay(ByRow, Display):
             np.ma.masked_invalid(frame["level"].to_numpy(dtype=np.float64)),
         )
         # Intervals lie below the points, which would otherwise disappear.
-        style.point_intervals(ax, x, y, half, colours, faintness(n))
-        ax.scatter(x, y, s=dot_size(n), c=colours, linewidth=0, zorder=3,
+        style.point_intervals(ax, x, y, half, colours, style.faintness(n))
+        ax.scatter(x, y, s=style.dot_size(n), c=colours, linewidth=0, zorder=3,
                    # Beyond 5,000 points, a vector file is slow to open and larger than
                    # an image.
                    rasterized=len(frame) > 5000)  # fmt: skip
@@ -193,7 +181,7 @@ class MatrixDisplay(ByRow, Display):
 
     Parameters
     ----------
-    values : DataFrame of shape (p, r)
+    table : DataFrame of shape (p, r)
         Attributions, features from top to bottom and rows from left to right.
     standard_errors : DataFrame of shape (p, r)
         NaN if the explanation has none.
@@ -224,7 +212,7 @@ class MatrixDisplay(ByRow, Display):
     _scale = None
     _row_height = 1.3
 
-    values: pd.DataFrame
+    table: pd.DataFrame
     standard_errors: pd.DataFrame
     predictions: pd.Series
     response: str = "response"
@@ -283,21 +271,8 @@ class MatrixDisplay(ByRow, Display):
             max_features=max_features,
         )
 
-    def frame(self) -> pd.DataFrame:
-        """Return the attributions.
-
-        Returns
-        -------
-        frame : DataFrame of shape (p, r)
-            Features from top to bottom, rows from left to right.
-        """
-        return self.values.copy()
-
-    def _row_names(self, letters=MAX_NAME) -> list[str]:
-        return short_names(self.values.index, letters)
-
     def _colour_limits(self) -> tuple[float, float]:
-        sizes = self.values.abs().to_numpy()
+        sizes = self.table.abs().to_numpy()
         # A few extreme cells, or the sum of many features, should not wash out all
         # others. If 99 % of the cells are 0, the quantile is 0 and the maximum takes
         # its place.
@@ -305,7 +280,7 @@ class MatrixDisplay(ByRow, Display):
         return -limit, limit
 
     def _draw(self, ax) -> None:
-        values = self.values.to_numpy()
+        values = self.table.to_numpy()
         p, r = values.shape
         _, limit = self._limits or self._colour_limits()
         image, faded = style.faded_cells(
@@ -389,8 +364,9 @@ class DecisionDisplay(ByRow, Display):
     Parameters
     ----------
     table : DataFrame
-        Columns ``row``, ``feature``, ``value``, ``standard_error``, ``base_value``; for
-        each row the features from top to bottom.
+        Columns ``row``, ``feature``, ``value``, ``standard_error``, ``base_value`` and
+        ``end``, the position of the path after the step; for each row the features from
+        top to bottom.
     response : str, default="response"
         Name of the explained response, for the axis.
 
@@ -452,7 +428,9 @@ class DecisionDisplay(ByRow, Display):
                 folded.base_values,
                 len(folded.feature_names),
             )
-            return cls(table, response_name(folded))
+            upwards = np.column_stack([folded.base_values, folded.values[:, ::-1]])
+            ends = np.cumsum(upwards, axis=1)[:, :0:-1]
+            return cls(table.assign(end=ends.ravel()), response_name(folded))
 
         return cls._of_outputs(
             explanation,
@@ -462,31 +440,20 @@ class DecisionDisplay(ByRow, Display):
             max_features=max_features,
         )
 
-    def frame(self) -> pd.DataFrame:
-        """Return the steps, for each row from top to bottom.
-
-        Returns
-        -------
-        frame : DataFrame
-            Columns ``row``, ``feature``, ``value``, ``standard_error``, ``base_value``
-            and ``end``, the position of the path after the step.
-        """
-        return self.table.assign(end=self._paths()[:, :-1].ravel())
-
-    def _paths(self) -> NDArray[np.float64]:
-        """Return the position of each path after each step, and its start last, ``(r, p + 1)``."""
+    def _ends(self) -> NDArray[np.float64]:
+        """Return the position of each path after each step, ``(r, p)``."""
         p = self.table["feature"].nunique()
-        values = self.table["value"].to_numpy().reshape(-1, p)
-        base = self.table["base_value"].to_numpy().reshape(-1, p)[:, :1]
-        return np.cumsum(np.hstack([base, values[:, ::-1]]), axis=1)[:, ::-1]
+        return self.table["end"].to_numpy().reshape(-1, p)
 
     def _colour_limits(self) -> tuple[float, float]:
-        return ends_of(self._paths()[:, 0])
+        return ends_of(self._ends()[:, 0])
 
     def _draw(self, ax) -> None:
         from matplotlib.collections import LineCollection
 
-        paths = self._paths()
+        ends = self._ends()
+        base_values = self.table["base_value"].to_numpy()
+        paths = np.column_stack([ends, base_values[:: ends.shape[1]]])
         # A step of a feature lies across its row, from its lower to its upper edge.
         heights = np.arange(paths.shape[1]) - 0.5
         # Sixty opaque lines' worth of ink, whatever the number of rows.
@@ -500,14 +467,13 @@ class DecisionDisplay(ByRow, Display):
         lines.set_clim(*(self._limits or self._colour_limits()))
         lines.set_array(paths[:, 0])
         ax.add_collection(lines)
-        ends = paths[:, :-1]
         style.point_intervals(
             ax,
             ends.ravel(),
             np.broadcast_to(heights[:-1], ends.shape).ravel(),
             HALF_WIDTH * self.table["standard_error"].to_numpy(),
             np.repeat(lines.to_rgba(paths[:, 0]), ends.shape[1], axis=0),
-            faintness(len(paths)),
+            style.faintness(len(paths)),
             width=3.0,
         )
         lines.set_alpha(None)

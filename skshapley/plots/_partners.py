@@ -1,7 +1,6 @@
 """Features that act together, by measured or estimated interactions."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -234,11 +233,16 @@ def with_pairs(explanation, n) -> Explanation:
         # Unbuffered, since a player may be in several pairs.
         np.subtract.at(values[0], members, pairs / 2)
         errors[:, members] = np.nan
-    split: dict[str, Any] = {"values": values, "standard_errors": errors}
     # A feature gives away parts of its interactions, whose errors are unknown.
-    split |= dict.fromkeys(("background_errors", "refit_values"))
+    split = replace(
+        explanation,
+        values=values,
+        standard_errors=errors,
+        background_errors=None,
+        refit_values=None,
+    )
     return with_players(
-        replace(explanation, **split),
+        split,
         [f"{names[i]} × {names[j]}" for i, j in zip(first, second, strict=True)],
         pairs[None],
         errors_of(interactions)[:1, first, second],

@@ -1,4 +1,4 @@
-"""Colours, axes and rows: the shared style of displays.
+"""Colours, axes, rows and points: the shared style of displays.
 
 Blue and orange differ for any kind of colour vision, and contrast with white and black.
 Lines and text have the colour of the axes' labels, so they follow style sheets.
@@ -8,6 +8,8 @@ from textwrap import fill
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from skshapley._tables import LEAST_NAME, MAX_NAME, shorten
 from skshapley._tools import check_values, needed
@@ -40,6 +42,17 @@ FADED = 0.35  # opacity of cells that may be 0
 MOST_ROOM = 0.3  # largest share of the width of the axes for the numbers on one side
 POINT = 7.0  # length of the point of a bar, in points
 STYLES = ("-", "--", ":", "-.")
+NEAR = 0.3  # share of the axis between "missing" and the smallest number
+MISSING = "missing"
+UPRIGHT = 8  # long labels; beyond this number, they are vertical
+MOST_LETTERS = 24  # letters of all labels of an axis in one line
+# Half the height of a row that points may fill
+# Rows are 1 apart, so neighbouring piles are at least .2 apart.
+REACH = 0.4
+BINS = 120
+STEP = 0.12  # at most, between points of a pile
+
+Ticks = dict[float, str]
 
 
 def level_colours() -> Any:
@@ -73,18 +86,18 @@ def panels(axes, n, owner, size, n_together=1) -> list[Any]:
     if axes is None:
         n_together = n_together if n_together > 1 else n
         n_columns = min(n_together, max(int(WIDTH / size[0]), 1))
-        n_rows = (-(-n_together // n_columns)) * (n // n_together)
+        n_cells = -(-n_together // n_columns) * n_columns
+        n_rows = n_cells * (n // n_together) // n_columns
         figure = plt.figure(
             figsize=(size[0] * n_columns, size[1] * n_rows),
             layout="constrained",
         )
-        groups = figure.subplots(n_rows, n_columns, squeeze=False).reshape(
-            n // n_together,
-            -1,
-        )
-        for surplus in groups[:, n_together:].flat:
-            surplus.remove()
-        axes = groups[:, :n_together]
+        # the last cells of a group may stay empty
+        axes = [
+            figure.add_subplot(n_rows, n_columns, cell + 1)
+            for cell in range(n_rows * n_columns)
+            if cell % n_cells < n_together
+        ]
     axes = list(np.ravel(np.asarray(axes, dtype=object)))
     for ax in axes:
         ax.tick_params(labelsize=tick_size())
@@ -133,8 +146,11 @@ def in_lines(text, points) -> str:
 
 def label_x(ax, text) -> None:
     """Label the x axis, in lines no wider than the axes."""
-    text = in_lines(text, width_in_points(ax))
-    ax.set_xlabel(text, fontsize=type_size(), parse_math=False)
+    ax.set_xlabel(
+        in_lines(text, width_in_points(ax)),
+        fontsize=type_size(),
+        parse_math=False,
+    )
 
 
 def name_panel(ax, name) -> None:
@@ -149,8 +165,11 @@ def name_panel(ax, name) -> None:
 
 def label_y(ax, text) -> None:
     """Label the y axis, in lines no longer than the height of the axes."""
-    text = in_lines(text, 0.9 * row_in_points(ax, 1))
-    ax.set_ylabel(text, fontsize=type_size(), parse_math=False)
+    ax.set_ylabel(
+        in_lines(text, 0.9 * row_in_points(ax, 1)),
+        fontsize=type_size(),
+        parse_math=False,
+    )
 
 
 def curves(ax, table, x, by) -> dict[str, Any]:
@@ -488,3 +507,62 @@ def arrow_bars(ax, rows, start, value, height, colours) -> None:
             ]
         )
         box.set_clip_path(outline, transform=ax.transData)
+
+
+def upright(ticks: Ticks) -> bool:
+    """Return True if many long texts need vertical labels."""
+    return len(ticks) > UPRIGHT and sum(map(len, ticks.values())) > MOST_LETTERS
+
+
+def write_ticks(ax, ticks: Ticks) -> None:
+    """Write ticks below the axes; long ones are slanted, or vertical if they are many."""
+    at = list(ticks)
+    texts = list(ticks.values())
+    rotation: dict = {}
+    if sum(map(len, texts)) > MOST_LETTERS:
+        rotation = {
+            "rotation": 90 if upright(ticks) else 30,
+            "ha": "right",
+            "va": "center",
+            "rotation_mode": "anchor",
+            "fontsize": np.clip(width_in_points(ax) / len(at), 4, 9),
+        }
+    elif (
+        texts[0] == MISSING and len(at) > 1 and at[1] - at[0] < NEAR * (at[-1] - at[0])
+    ):
+        texts[0] = f"\n{MISSING}"  # below the others, which it would touch
+    ax.set_xticks(at, texts, parse_math=False, **rotation)
+
+
+def dot_size(n: int) -> float:
+    """Return the area of n dots, in square points, that shows their density."""
+    # Up to 150 dots have the full size; then the total area grows with the square root
+    # of n.
+    return float(np.clip(16 * np.sqrt(150 / max(n, 1)), 3, 16))
+
+
+def faintness(n: int) -> float:
+    """Return the opacity of n intervals, so that together they do not hide the dots."""
+    # Forty opaque intervals' worth of ink, and never invisible.
+    return float(np.clip(40 / max(n, 1), 0.2, 0.6))
+
+
+def swarm(x, rows) -> NDArray[np.float64]:
+    """Return offsets in [-0.4, 0.4] that spread points of similar x within their row, ``(n,)``.
+
+    The range of x has 120 bins. Points of a row in the same bin pile up around the
+    middle of the row: they move by 0, +1, -1, +2, ... steps, in their order. The
+    highest pile of a row determines its step, so that each row shows the density of its
+    own points.
+    """
+    span = np.ptp(x) or 1.0
+    bins = np.minimum((BINS * (x - x.min()) / span).astype(int), BINS - 1)
+    # Only the groups matter; the zeros are placeholders.
+    pile = pd.Series(np.zeros(len(x))).groupby([rows, bins])
+    place = pile.cumcount().to_numpy()
+    # 0, 1, -1, 2, -2, ...: symmetric for odd piles, half a step lower for even ones.
+    offset = np.where(place % 2, place + 1, -place) / 2
+    offset = offset - np.where(pile.transform("size").to_numpy() % 2 == 0, 0.5, 0.0)
+    highest = pd.Series(np.abs(offset)).groupby(rows).transform("max").to_numpy()
+    # The highest pile fills the row, and lower piles keep its step, so heights compare.
+    return offset * np.minimum(STEP, REACH / np.maximum(highest, 1.0))

@@ -259,7 +259,14 @@ def test_waterfall_with_an_efficiency_gap_ends_at_the_prediction():
 def test_waterfall_of_zero_attributions():
     flat = WaterfallDisplay(
         pd.DataFrame(
-            {"feature": ["a", "b"], "data": 1.0, "value": 0.0, "standard_error": np.nan}
+            {
+                "feature": ["a", "b"],
+                "data": 1.0,
+                "value": 0.0,
+                "standard_error": np.nan,
+                "start": 0.5,
+                "end": 0.5,
+            }
         ),
         base_value=0.5,
         prediction=0.5,

@@ -28,7 +28,8 @@ from skshapley.plots import (
     MatrixDisplay,
     WaterfallDisplay,
 )
-from skshapley.plots._places import keyed, swarm
+from skshapley.plots._dependence import keyed
+from skshapley.plots._style import swarm
 
 # The colours that the displays share
 NEUTRAL = "#8C8C8C"
@@ -91,14 +92,13 @@ def test_beeswarm_leaves_categories_grey(explanation_maker):
 
 def test_rare_categories_share_a_colour():
     column = pd.Series(["a"] * 5 + ["b"] * 4 + list("cdefgh") + ["c", "d", "h", None])
-    codes, texts = keyed(column)
+    codes, texts = keyed(column, list("abcdefgh"))
     assert texts == ["a", "b", "c", "d", "h", "3 others"]
     assert dict(zip(column[:-1], codes[:-1], strict=True)) == dict(
         zip("abcdefgh", [0, 1, 2, 3, 5, 5, 5, 4], strict=True)
     )
     assert np.isnan(codes[-1])
-    assert keyed(pd.Series([1.0, 2.0])) is None
-    assert keyed(pd.Series(list("ab")))[1] == ["a", "b"]
+    assert keyed(pd.Series(list("ab")), ["a", "b"])[1] == ["a", "b"]
 
 
 def test_partner_of_many_categories_has_a_key_beside_the_axes(explanation_maker):
