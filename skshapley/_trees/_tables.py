@@ -373,7 +373,17 @@ def value_tables(block, chunk, references, patterns, shape, index, grid) -> list
     if not chunk.is_single_leaves:
         owner = np.stack([number, output * (k + 1) + column, to])
         entries = np.concatenate(parts)
-        return [Table(entries, start, group, 0 * group, owner, n_sums, mean)]
+        return [
+            Table(
+                entries,
+                start,
+                group,
+                0 * group,
+                owner,
+                n_sums,
+                mean,
+            )
+        ]
     # Look up the own mean for all players, then the joint means player by player, and
     # the prediction. Tables of single leaves keep three numbers per mask instead of one
     # per player and mask.
@@ -382,7 +392,17 @@ def value_tables(block, chunk, references, patterns, shape, index, grid) -> list
     entries = np.stack(parts).reshape(len(parts), -1)
     start = np.concatenate([start, np.tile(start + (n << k), k), start + (2 * n << k)])
     flag = np.repeat(np.concatenate([[0], 1 << np.arange(k), [0]]), n)
-    return [Table(entries, start, np.tile(group, 2 + k), flag, owner, n_sums, mean)]
+    return [
+        Table(
+            entries,
+            start,
+            np.tile(group, 2 + k),
+            flag,
+            owner,
+            n_sums,
+            mean,
+        )
+    ]
 
 
 class LeafSums:

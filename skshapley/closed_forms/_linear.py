@@ -62,7 +62,10 @@ class LinearTerms(ClosedForm):
 
     def combined(self, matrix: Any, constant: Any = 0.0) -> "LinearTerms":
         """Return linear combinations of the outputs."""
-        return LinearTerms(self.coef @ matrix, self.intercept @ matrix + constant)
+        return LinearTerms(
+            self.coef @ matrix,
+            self.intercept @ matrix + constant,
+        )
 
     def of_columns(self, matrix: Any, shift: Any) -> "LinearTerms":
         """Return the same response of the columns X in ``X @ matrix + shift``.
@@ -122,7 +125,9 @@ class LinearTerms(ClosedForm):
 
     def pairs(self, X: Any, index: Index = SHAPLEY) -> NDArray[np.float64]:
         """Return zeros ``(r, p, p, k)``, because linear terms have no interactions."""
-        return np.zeros((n_rows(X), self.n_players_, self.n_players_, self.n_outputs))
+        return np.zeros(
+            (n_rows(X), self.n_players_, self.n_players_, self.n_outputs),
+        )
 
 
 class Monomials(ProductForm):

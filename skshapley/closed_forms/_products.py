@@ -227,7 +227,13 @@ class ProductForm(ClosedForm):
                 B = self._products(self.rows_[refs], terms, *players)
                 for r in range(0, len(X), height):
                     rows = slice(r, r + height)
-                    yield rows, refs, terms, self._products(X[rows], terms, *players), B
+                    yield (
+                        rows,
+                        refs,
+                        terms,
+                        self._products(X[rows], terms, *players),
+                        B,
+                    )
 
 
 class ProductKernels(ProductForm):
