@@ -1,10 +1,10 @@
 """AmortizedExplainer: attributions of many rows, learned from a few hundred sampled rows."""
 
 from copy import copy
-from typing import Any, Self
+from operator import attrgetter
+from typing import Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor, Delegating
 from skshapley._tables import n_rows, row_keys, take_rows
@@ -184,24 +184,17 @@ class AmortizedExplainer(Delegating):
         ModelOutputError
             If the model returns NaN, or another shape.
         """
-        check_is_fitted(self, "explainer_")
         return self._way.explain(
             self._table(X),
             self.n_jobs,
             getattr(self.explainer_, "verbose", False),
         )
 
-    @property
-    def estimator(self) -> Any:
-        """The explained model."""
-        return self.explainer.estimator
-
-    @property
-    def random_state(self) -> Any:
-        """The random state of the explainer, the source of all random draws."""
-        return getattr(self.explainer, "random_state", None)
-
-    @property
-    def n_jobs(self) -> int | None:
-        """The workers of the explainer."""
-        return self.explainer.n_jobs
+    estimator = property(
+        attrgetter("explainer.estimator"),
+        doc="The explained model.",
+    )
+    n_jobs = property(
+        attrgetter("explainer.n_jobs"),
+        doc="The workers of the explainer.",
+    )

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
 from functools import partial
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,10 +28,9 @@ from skshapley._tools import (
     resolve,
 )
 from skshapley._ways._base import Background, Labels, Way
-from skshapley.closed_forms import ClosedForm
 from skshapley.explanation import Explanation
 from skshapley.indices import Index
-from skshapley.rewards import REWARDS, Players, Response, Reward
+from skshapley.rewards import REWARDS, Response, Reward
 
 COUNTS = {
     "max_background": Maybe(Count()),
@@ -86,20 +86,18 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
     _background: Background
     _decided_by: tuple[str, ...] = ()  # parameters
 
-    @property
-    def players_(self) -> Players:
-        """Names of the players and the columns of each."""
-        return self._background.players
-
-    @property
-    def background_(self) -> Any:
-        """The background rows, an array or frame of shape (b, d), or None."""
-        return self._background.rows
-
-    @property
-    def background_weights_(self) -> np.ndarray:
-        """Their weights, ``(b,)``, with sum 1."""
-        return self._background.weights
+    players_ = property(
+        attrgetter("_background.players"),
+        doc="Names of the players and the columns of each.",
+    )
+    background_ = property(
+        attrgetter("_background.rows"),
+        doc="The background rows, an array or frame of shape (b, d), or None.",
+    )
+    background_weights_ = property(
+        attrgetter("_background.weights"),
+        doc="Their weights, ``(b,)``, with sum 1.",
+    )
 
     def _checked_reward(self) -> Reward:
         """Return the reward that the user asked for, with checked parameters."""
@@ -235,6 +233,7 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
 
     def _table(self, X: Any) -> Any:
         """Return rows to explain, checked against the background."""
+        check_is_fitted(self, "_way", msg=NOT_FITTED)
         return self._background.table(self, X)
 
     def _check_decisions(self) -> None:
@@ -282,10 +281,10 @@ class Attributor(TransformerMixin, TableEstimator):
         """Explain the predictions for the rows of X, as ``explain(X)`` does."""
         return self.explain(*args, **kwargs)
 
-    @property
-    def exact_(self) -> ClosedForm | None:
-        """The closed form of the response, if the values are exact."""
-        return self._way.form
+    exact_ = property(
+        attrgetter("_way.form"),
+        doc="The closed form of the response, if the values are exact.",
+    )
 
     @property
     def reward_(self) -> Any:
@@ -314,7 +313,6 @@ class Attributor(TransformerMixin, TableEstimator):
         values : ndarray of shape (r, p) or (r, p, k)
             The `values` of the explanation.
         """
-        check_is_fitted(self, "_way", msg=NOT_FITTED)
         return self._way.values(
             self._table(X),
             self.n_jobs,
@@ -371,18 +369,15 @@ class Delegating(Portable, Attributor):
     explainer_: Attributor
 
     def _table(self, X: Any) -> Any:
+        check_is_fitted(self, "_way", msg=NOT_FITTED)
         return self.explainer_._table(X)
 
-    @property
-    def _background(self) -> Background:  # type: ignore[override]
-        return self.explainer_._background
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of columns."""
-        return self.explainer_.n_features_in_
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of the columns, if the background has names."""
-        return self.explainer_.feature_names_in_
+    _background = property(attrgetter("explainer_._background"))
+    n_features_in_ = property(
+        attrgetter("explainer_.n_features_in_"),
+        doc="Number of columns.",
+    )
+    feature_names_in_ = property(
+        attrgetter("explainer_.feature_names_in_"),
+        doc="Names of the columns, if the background has names.",
+    )

@@ -14,7 +14,7 @@ from skshapley._records._result import GlobalExplanation
 from skshapley._run._plan import Size, is_auto, sampler_by_steps
 from skshapley._tables import checked_weights, n_rows
 from skshapley._tools import Stream, corrected, generator
-from skshapley._ways._coalitions import joint_request, joint_run, recorded_run
+from skshapley._ways._coalitions import joint_request, recorded_run
 from skshapley.rewards import Game, InterventionalReward, Response, Reward
 from skshapley.rewards._loss import LossGame, resolve_loss
 from skshapley.samplers import Sampler
@@ -268,15 +268,16 @@ class GlobalImportance(TableEstimator):
                 joint,
             )
 
-        settings = self._named.settings
-        options = {
-            "entropy": self._entropy,
-            "n_jobs": self.n_jobs,
-            "verbose": self.verbose,
-        }
-        if joint:
-            return record(joint_run(game, plan, settings=settings, **options))
-        return recorded_run(game, plan, settings, record, **options)
+        return recorded_run(
+            game,
+            plan,
+            self._named.settings,
+            record,
+            entropy=self._entropy,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            joint=joint,
+        )
 
     def _max_rows(self, n_rows: int) -> int | str:
         """Return the model rows per row. They are few, because rows vary more than estimates."""
@@ -285,8 +286,7 @@ class GlobalImportance(TableEstimator):
         p = self.players_.n_players
         evals = max(2 * p, ceil(LEAST_EVALS / n_rows))
         if not (is_auto(self.sampler) and is_auto(self.solver)):
-            sampler, _ = self._plan.usual
-            evals = max(evals, sampler.price(p, 1).least_evals + 2)
+            evals = max(evals, self._plan.sampler.price(p, 1).least_evals + 2)
         return self._size.rows(evals)
 
     def _references(self, game: Game) -> np.ndarray | None:

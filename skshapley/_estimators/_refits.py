@@ -8,7 +8,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._amortized import AmortizedExplainer
-from skshapley._estimators._attributor import COUNTS, NOT_FITTED, Attributor, Delegating
+from skshapley._estimators._attributor import COUNTS, Attributor, Delegating
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._estimators._half_samples import Training, units_of
 from skshapley._tables import n_rows, take_rows
@@ -387,7 +387,6 @@ class RefitExplainer(Delegating):
             If an error or an interruption occurs after the model was explained; it has
             the explanation with the finished refits.
         """
-        check_is_fitted(self, "_way", msg=NOT_FITTED)
         return self._way.explain(self._table(X), self.n_jobs, self.verbose)
 
 

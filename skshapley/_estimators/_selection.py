@@ -15,6 +15,7 @@ to a probability.
 
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -391,10 +392,10 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.estimator_.score(X, y)
 
-    @property
-    def classes_(self) -> np.ndarray:
-        """Class labels of a classifier."""
-        return self.estimator_.classes_
+    classes_ = property(
+        attrgetter("estimator_.classes_"),
+        doc="Class labels of a classifier.",
+    )
 
     def __sklearn_tags__(self) -> Tags:
         selector_tags = super().__sklearn_tags__()

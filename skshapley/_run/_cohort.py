@@ -12,6 +12,7 @@ from skshapley._run._plan import Size
 from skshapley._run._schedule import Schedule
 from skshapley._tools import Stream, generator, row_generators, widening
 from skshapley.designs import StepwiseDesign
+from skshapley.rewards import Game
 from skshapley.samplers import BackgroundSample, SamplerTask
 from skshapley.solvers import Estimate, SolverTask
 from skshapley.solvers._base import entries
@@ -195,8 +196,8 @@ class Cohort:
         Scale of the values, from the first values.
     groups : Sample or None
         The sample, if each coalition is evaluated against every group of it.
-    design : Design or None
-        The last design.
+    design, asking : Design, and ndarray of int
+        The last design, and its rows.
     estimate : Estimate or None
         Of the last look, if no values came since then.
     """
@@ -209,7 +210,7 @@ class Cohort:
         # entries of single players; pairs follow
         self._own = slice(None if plan.request.pairs is None else self.count)
         b = game.n_references
-        self.row_order = game.row_order
+        self.row_order = game.row_order if b == 1 else self._order(game)
         weights = game.reference_weights
         self.sampler, self.solver = plan.request.methods(plan.size, self.count)
         size = replace(Size.of(game), n_players=self.count).within(plan.max_rows)
@@ -219,28 +220,20 @@ class Cohort:
             size.n_references,
         )
         self.schedule = Schedule(plan, size, self.sampler, self.solver, bought, r)
-        # the rows of the last design
-        self.asking = self.schedule.asking
         self.v_empty = block.v_empty[members]
         self.v_full = block.v_full[members]
         self.units: np.ndarray | None = None
-        self.design: Any = None
         self.groups: Sample | None = None
         self.estimate: Estimate | None = None
         # Random numbers depend on the content of a row, so a row has the same values in
         # any block.
         rngs = row_generators(block.entropy, game.keys(block.rows[members]))
-        if b > 1 and self.row_order is None:
-            self.row_order = self._plain_order(weights)
         # A sampler needs the used share of the background for its finite-population
         # corrections.
         self.sample = None
         share = 1.0
         if game.means is not None and size.rows_per_value < game.rows_per_value:
-            order = game.means.row_order
-            if order is None:
-                order = self._plain_order(game.means.reference_weights)
-            self.sample = Sample(order, rngs, size.rows_per_value)
+            self.sample = Sample(self._order(game.means), rngs, size.rows_per_value)
         elif bought.n_references < b:
             self.sample = Sample(self.row_order, rngs, bought.n_references)
             used = self.sample.rows[0].size
@@ -262,17 +255,17 @@ class Cohort:
             )
         )
 
-    def _plain_order(self, weights: np.ndarray) -> RowOrder:
-        """Return a random order of background rows, equal in all blocks."""
-        return RowOrder.plain(
-            weights,
-            generator(self.block.entropy, Stream.PLAIN_ORDER),
-        )
+    def _order(self, game: Game) -> RowOrder:
+        """Return the background rows in balanced order, or a random one, equal in all blocks."""
+        if game.row_order is not None:
+            return game.row_order
+        rng = generator(self.block.entropy, Stream.PLAIN_ORDER)
+        return RowOrder.plain(game.reference_weights, rng)
 
     def ask(self) -> Requests:
         """Return the requests of the next design."""
         self.asking = self.schedule.asking
-        self.design = self._less_ties(
+        self.design: Any = self._less_ties(
             self.sampler.ask(self.asking, self.schedule.next_draws())
         )
         flat, instance, references = self.design.requested(len(self.asking))
@@ -413,12 +406,11 @@ class Cohort:
 
     def _estimate(self, estimate: Estimate) -> Estimate:
         """Return an estimate of the solver for the whole game and the whole background."""
-        values, errors, background_errors, additive = estimate
-        values = values * self.units
-        if errors is not None:
-            errors = errors * self.units
-        if background_errors is not None:
-            background_errors = background_errors * self.units
+        values = estimate.values * self.units
+        errors, background_errors = (
+            None if part is None else part * self.units for part in estimate[1:3]
+        )
+        additive = estimate.additive
         if self.groups is not None:
             # The known gain against the whole background corrects the sampled groups
             # by regression.
@@ -450,9 +442,12 @@ class Cohort:
         values, errors, background_errors, _ = self.estimate
         outcome.used(self.sampler, self.solver)
         rows = self.block.rows[self.members]
-        exact = np.zeros(len(rows), dtype=bool)
-        if errors is not None and self.design.exact and self.sample is None:
-            exact = (errors == 0).all(axis=(1, 2))
+        exact = (
+            errors is not None
+            and self.design.exact
+            and self.sample is None
+            and (errors == 0).all(axis=(1, 2))
+        )
         # Enumerated rows are exact, whether or not a rule checked them.
         outcome.converged[rows] = self.schedule.converged | exact
         sets = self.players[:, entries(self.count, self.block.plan.request.pairs)]

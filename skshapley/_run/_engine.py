@@ -115,7 +115,6 @@ def run(
 
 
 def _block_size(game, plan) -> int:
-    sampler, _ = plan.usual
     p = plan.size.n_players
     k = game.n_outputs
     b = game.n_references
@@ -123,12 +122,12 @@ def _block_size(game, plan) -> int:
     draws = 1
     values = Size.of(game).values(plan.max_rows)
     if p > 1:
-        bought = sampler.afford(values, p, b)
+        bought = plan.sampler.afford(values, p, b)
         b = bought.n_references
         draws = bought.n_draws
         price = bought.price
         coalitions = max(1, draws) * price.coalitions
-        if not sampler.traits.one_shot:
+        if not plan.sampler.traits.one_shot:
             # Other samplers make several designs, so only one of them is in memory at a
             # time.
             coalitions = min(
@@ -202,7 +201,15 @@ class Block:
                 part = cohort.ask()
                 batches.setdefault(part.width, []).append((cohort, part))
             for width, batch in sorted(batches.items()):
-                requests = _joined([part for _, part in batch])
+                rows, coalitions, references = zip(
+                    *[part for _, part in batch],
+                    strict=True,
+                )
+                requests = Requests(
+                    np.concatenate(rows),
+                    np.concatenate(coalitions),
+                    np.concatenate(references) if width else None,
+                )
                 # Few requests against the same single background row repeat: in a
                 # default run 1 % of those of 20 columns and 4 % of 10. Keys would take
                 # a fifth of the time.
@@ -234,7 +241,7 @@ class Block:
         """Return the rows by their number of players, and settle rows of one player or none."""
         active = self.game.active(self.rows)
         # Some designs have a fixed number of players, as those learned for all rows.
-        if self.plan.usual[0].traits.needs_all_players:
+        if self.plan.sampler.traits.needs_all_players:
             active = np.ones_like(active)
         counts = active.sum(axis=1)
         cohorts = []
@@ -269,14 +276,3 @@ class Block:
         # the root of a sum of squares, even if the squares overflow
         spread = np.hypot.reduce(np.sqrt(weights)[:, None] * (empty - mean), axis=1)
         return spread / np.sqrt(n - 1)
-
-
-def _joined(parts: list[Requests]) -> Requests:
-    if len(parts) == 1:
-        return parts[0]
-    rows, coalitions, references = zip(*parts, strict=True)
-    return Requests(
-        np.concatenate(rows),
-        np.concatenate(coalitions),
-        None if references[0] is None else np.concatenate(references),
-    )

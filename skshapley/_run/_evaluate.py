@@ -1,9 +1,8 @@
 """Evaluation of requests in batches: the only place that calls the reward.
 
-A batch is one call of the reward (for a model, one predict of about 8192 rows). A task
-is a run of batches for one worker. The sizes of both depend on fixed numbers and the
-working memory, never on n_jobs. Results are gathered in order, so they do not depend on
-the workers.
+A batch is one call of the reward (for a model, one predict of about 8192 rows), and one
+task of a worker. Its size depends on fixed numbers and the working memory, never on
+n_jobs. Results are gathered in order, so they do not depend on the workers.
 
 Workers get the model once for each process. joblib pickles the arguments of each task,
 and each task reads them. Large arrays are an exception: joblib writes them to a file
@@ -21,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from copy import copy
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -41,7 +40,6 @@ from skshapley.rewards import Game
 # save 3 %.
 BATCH_ROWS = 8192
 BATCH_SHARE = 1 / 8  # share of the working memory for a batch
-TASK_BATCHES = 4
 
 
 class Requests(NamedTuple):
@@ -119,22 +117,11 @@ class Evaluator(ExitStack):
     def __call__(self, requests: Requests) -> np.ndarray:
         """Return the values of the requests, ``(u, k)``."""
         values = np.empty((len(requests.rows), self.game.n_outputs))
-        ends = self._ends(requests.rows, self.batch_width(requests))
+        tasks = self._batches(requests.rows, self.batch_width(requests))
         if self._parallel is None:
-            tasks = _slices(ends)
             results: Any = map(_batch, repeat(self.game), map(requests.take, tasks))
         else:
-            groups = [
-                ends[i : i + TASK_BATCHES] for i in range(0, len(ends), TASK_BATCHES)
-            ]
-            tasks = _slices([group[-1] for group in groups])
-            jobs = (
-                (
-                    *self._shipped(requests.take(task)),
-                    [end - task.start for end in group],
-                )
-                for task, group in zip(tasks, groups, strict=True)
-            )
+            jobs = map(self._shipped, map(requests.take, tasks))
             if self._cluster is None:
                 results = self._parallel(
                     delayed(_task)(self._shared, *job) for job in jobs
@@ -143,7 +130,7 @@ class Evaluator(ExitStack):
                 results = self._cluster(_task, jobs)
         for task, result in zip(tasks, results, strict=True):
             values[task] = result
-            self.n_values += task.stop - task.start
+            self.n_values += len(result)
             if self.report is not None:
                 self.report(self.n_values)
         # The first output stands for all: a game without a value has none of its
@@ -160,16 +147,14 @@ class Evaluator(ExitStack):
             values[missing] = unvalued.worth
         return values
 
-    def _ends(self, rows: np.ndarray, width: int) -> list[int]:
-        """Return the ends of the batches of requests, given the rows to explain."""
+    def _batches(self, rows: np.ndarray, width: int) -> list[slice]:
+        """Return the batches of requests, given the rows to explain."""
         n = len(rows)
-        if not n:
-            return []
         # Batches of many rows are fuller, which is quicker wherever a row's values do
         # not depend on them.
-        if not self.game.parted_by_instance:
-            return [*range(width, n, width), n]
-        row_ends = np.flatnonzero(np.diff(rows, append=rows[-1] + 1)) + 1
+        if not n or not self.game.parted_by_instance:
+            return [slice(start, start + width) for start in range(0, n, width)]
+        row_ends = np.flatnonzero(np.diff(rows, append=-1)) + 1
         ends = [0]
         start = 0
         for end in row_ends.tolist():
@@ -180,7 +165,7 @@ class Evaluator(ExitStack):
                 if piece - ends[-1] > width and start > ends[-1]:
                     ends.append(start)
                 start = piece
-        return [*ends[1:], n]
+        return [slice(*pair) for pair in pairwise([*ends, n])]
 
     def batch_width(self, requests: Requests) -> int:
         """Return the number of requests per call of the reward."""
@@ -197,13 +182,8 @@ class Evaluator(ExitStack):
         rows, local = np.unique(requests.rows, return_inverse=True)
         game = copy(self.game.take(rows))
         game.unvalued = None  # is kept in this process
-        if self._shared is not None:
-            game.shared = None
+        game.shared = None  # is sent once
         return game, requests._replace(rows=local)
-
-
-def _slices(ends: list[int]) -> list[slice]:
-    return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _batch(game: Game, requests: Requests) -> np.ndarray:
@@ -211,13 +191,10 @@ def _batch(game: Game, requests: Requests) -> np.ndarray:
     return game(requests.coalitions[:, None], requests.rows, references)[:, 0]
 
 
-def _task(shared: Any, game: Game, requests: Requests, ends: list[int]) -> np.ndarray:
-    if shared is not None:
-        game.shared = shared
-    # as every response does; one call of dask for all of them is faster
-    with parallel_config("sequential"):
-        parts = [_batch(game, requests.take(batch)) for batch in _slices(ends)]
-    return np.concatenate(parts)
+def _task(shared: Any, game: Game, requests: Requests) -> np.ndarray:
+    game.shared = shared
+    with parallel_config("sequential"):  # as every response does
+        return _batch(game, requests)
 
 
 # the last parcel that this process received, by its token

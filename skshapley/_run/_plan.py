@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import ceil, sqrt
 from typing import Any, Self
 
@@ -198,8 +197,6 @@ class Request:
         ValueError
             For unknown names or wrong parameters.
         """
-        values = player_index(index, owner)
-        pairs = pair_index(interactions, owner)
         if not (stopping is None or is_auto(stopping)):
             if not isinstance(stopping, StoppingRule):
                 raise TypeError(
@@ -222,8 +219,8 @@ class Request:
             limit=max_evals if max_rows is UNUSED else max_rows,
             in_evals=max_rows is UNUSED,
             stopping=stopping,
-            index=values,
-            pairs=pairs,
+            index=player_index(index, owner),
+            pairs=pair_index(interactions, owner),
             rule=usual_sampler if rule is None else rule,
         )
 
@@ -316,10 +313,9 @@ class Request:
                 f"{type(solver).__name__} has no standard errors to stop by; choose "
                 "another solver or stopping=None."
             )
-        plan = Plan(self, size, n_rows, stopping)
+        plan = Plan(self, size, n_rows, stopping, sampler, solver)
         if p > 1:
-            name = "" if self.sampler is None else f"for {type(sampler).__name__} "
-            plan.check_budget(sampler, name, again)
+            plan.check_budget(stops=again)
         return plan if self.automatic else plan.checked()
 
 
@@ -335,24 +331,23 @@ class Plan:
     max_rows : int
         Model rows per row to explain, its own included.
     stopping : StoppingRule or None
+    sampler, solver : Sampler and Solver
+        The methods if all players matter; they are never started.
     """
 
     request: Request
     size: Size
     max_rows: int
     stopping: StoppingRule | None
-
-    @cached_property
-    def usual(self) -> tuple[Sampler, Solver]:
-        """The sampler and solver if all players matter; they are never started."""
-        return self.request.methods(self.size, self.size.n_players)
+    sampler: Sampler
+    solver: Solver
 
     @cached_property
     def bought(self) -> Bought:
         """The draws that the budget buys if all players matter."""
         size = self.size
         values = size.values(self.max_rows)
-        return self.usual[0].afford(values, size.n_players, size.n_references)
+        return self.sampler.afford(values, size.n_players, size.n_references)
 
     @property
     def rows_to_stop(self) -> int:
@@ -368,12 +363,8 @@ class Plan:
     @property
     def takes_parts(self) -> bool:
         """True if a part of the game with known Shapley values may be subtracted."""
-        sampler, solver = self.usual
-        parts = (
-            self.request.index == INDICES["shapley"]
-            and sampler.produces in solver.traits.parts
-        )
-        return self.size.n_players > 1 and parts
+        plain = self.size.n_players > 1 and self.request.index == INDICES["shapley"]
+        return plain and self.sampler.produces in self.solver.traits.parts
 
     @property
     def samples(self) -> bool:
@@ -384,30 +375,30 @@ class Plan:
 
     def as_text(self, n_values: int) -> str:
         """Return a phrase for the cost of `n_values` coalitions against one background row."""
-        size = self.size
+        size = self.size.within(self.max_rows)
         n_rows = -(-n_values * size.rows_per_value // size.n_references) + 1
         if not self.request.in_evals:
             return f"{n_rows} model rows"
         return f"{-(-(n_rows - 1) // size.rows_per_value) + 2} evaluations"
 
-    def check_budget(self, sampler: Sampler, name: str, stops: bool) -> None:
+    def check_budget(self, stops: bool) -> None:
         """Raise ValueError for a budget below any design, or above memory and time limits."""
-        if self.size.of_means:
-            size = replace(self.size.within(self.max_rows), of_means=False)
-            replace(self, size=size).check_budget(sampler, name, stops)
-            return
-        p = self.size.n_players
-        values = self.size.values(self.max_rows)
-        bought = sampler.afford(values, p, self.size.n_references)
+        size = self.size.within(self.max_rows)
+        p = size.n_players
+        values = size.values(self.max_rows)
+        sampler = self.sampler
+        method = type(sampler).__name__
+        bought = self.bought()
         price = bought.price
         n_draws = bought.n_draws
         if not n_draws:
             hint = "; or keep fewer of the background rows, such as max_background=100"
-            fewer = sampler.price(p, min(USUAL_REFERENCES, self.size.n_references))
-            averaged = self.size.rows_per_value > 1 and self.size.n_references == 1
+            fewer = sampler.price(p, min(USUAL_REFERENCES, size.n_references))
+            averaged = size.rows_per_value > 1 and size.n_references == 1
             averaged |= (
                 fewer.references < price.references and fewer.n_draws(values) > 0
             )
+            name = "" if self.request.sampler is None else f"for {method} "
             raise ValueError(
                 f"{self.request.text}, which is too small {name}with {p} players: it needs at "
                 f"least {self.as_text(price.least_rows)} per row"
@@ -418,7 +409,7 @@ class Plan:
         most = int(room // design_bytes(price.coalitions, p))
         if sampler.traits.one_shot and n_draws > max(most, price.least):
             raise ValueError(
-                f"{self.request.text}, but {type(sampler).__name__} makes a single design, "
+                f"{self.request.text}, but {method} makes a single design, "
                 "and the working memory holds one of "
                 f"{self.as_text(most * price.draw - price.saved_rows)} with {p} players: "
                 "pass fewer, raise sklearn.set_config(working_memory=), or choose a "
@@ -436,8 +427,8 @@ class Plan:
         """Return the plan, or raise ValueError for an index that the methods do not give."""
         request = self.request
         size = self.size
-        sampler, solver = self.usual
-        design = sampler.produces
+        solver = self.solver
+        design = self.sampler.produces
         # Two pairs per player are the least for the Gaussian-process estimator, less
         # both known ends.
         least = (4 * size.n_players - 2) * size.n_references
@@ -451,7 +442,7 @@ class Plan:
             odd = odd if pairs.symmetric else ' or "extended"'
         raise ValueError(
             f"{request.owner} got {what}, which {type(solver).__name__} cannot give with"
-            f' {type(sampler).__name__}: choose sampler="exact"{odd}.'
+            f' {type(self.sampler).__name__}: choose sampler="exact"{odd}.'
         )
 
 

@@ -270,26 +270,31 @@ class Labels(Portable):
         entropy : int, default=0
             Of the sampled values.
         """
-        values = self.shaped(outcome.values)
-        errors = self.shaped(outcome.standard_errors)
-        background_errors = None
+        names = self.background.players.names
+        p = len(names)
+        values, errors, background_errors = (
+            self.shaped(array[:, :p])
+            for array in (
+                outcome.values,
+                outcome.standard_errors,
+                outcome.background_errors,
+            )
+        )
         settings = self.settings
-        if plan is not None:  # background errors of exact values are never known
-            background_errors = self.shaped(outcome.background_errors)
+        if plan is not None:
             settings = settings.sampled(outcome, plan, entropy, self.random_state)
-        interactions = None
         outputs = (
             None
             if self.output_names is None
             else np.array(self.output_names, dtype=object)
         )
-        names = self.background.players.names
         data = self._data(X)
         if len(values) < len(data):
             data = data[: len(values)]
-        if self.pairs is not None and outcome.entries.shape[1] > 1:
-            p = outcome.n_players
-            interactions = Interactions.of_outcome(
+        interactions = (
+            None
+            if self.pairs is None or outcome.entries.shape[1] < 2
+            else Interactions.of_outcome(
                 outcome,
                 outputs is None,
                 feature_names=names,
@@ -297,10 +302,7 @@ class Labels(Portable):
                 rows=data.index,
                 output_names=outputs,
             )
-            values = values[:, :p]
-            errors = errors[:, :p]
-            if background_errors is not None:
-                background_errors = background_errors[:, :p]
+        )
         return Explanation(
             values=values,
             standard_errors=_known(errors),

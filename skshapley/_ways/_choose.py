@@ -62,7 +62,7 @@ def choose(
         plan = joint_request(request, draft.size, reward).plan(draft.size)
         return Joint(labels, reward, entropy, plan=plan)
     size = draft.size
-    if not draft.usual[0].traits.needs_all_players:
+    if not draft.sampler.traits.needs_all_players:
         used = used_players(reward, size.n_players, reading.form)
         if not used.all():
             reward.used_ = used

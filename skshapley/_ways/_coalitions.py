@@ -173,6 +173,7 @@ class Coalitions(Way):
             entropy=self.entropy,
             n_jobs=n_jobs,
             verbose=verbose,
+            joint=self.reward.joint,
             **self._options(game, n_jobs),
         )
 
@@ -194,8 +195,8 @@ class Coalitions(Way):
 
     def stopped_by(self, rule: StoppingRule) -> Self:
         """Return this way with a stopping rule, if its sampler can stop."""
-        sampler, solver = self.plan.usual
-        if sampler.traits.one_shot or not solver.traits.standard_errors:
+        errors = self.plan.solver.traits.standard_errors
+        if self.plan.sampler.traits.one_shot or not errors:
             return self
         return replace(self, plan=replace(self.plan, stopping=rule))
 
@@ -221,6 +222,7 @@ def recorded_run(
     record: Callable[[Outcome], Any],
     *,
     verbose: Any,
+    joint: bool,
     **options: Any,
 ) -> Any:
     """Execute a plan with progress, and return its public record.
@@ -234,6 +236,8 @@ def recorded_run(
     record : callable
         Makes the record from the outcome, of the first rows only if the run breaks off.
     verbose : bool, int or "auto"
+    joint : bool
+        Whether all rows share their coalitions; progress is then in evaluations.
     **options
         Of `run`.
 
@@ -243,9 +247,33 @@ def recorded_run(
         If an error or an interruption comes after some rows were finished.
     """
     advice = partial(faster, settings, plan)
+    if joint:
+        total = min(plan.max_rows - 1, 2 ** min(plan.size.n_players, 62) - 2)
+        with progress(total, verbose, "fitting", advice, "models") as bar:
+            outcome = run(JointGame(game), plan, evaluations=bar, **options)
+        return record(by_row(outcome, game.n_rows))
     with progress(game.n_rows, verbose, advice=advice) as bar:
         outcome = run(game, plan, progress=bar, record=record, **options)
     return record(outcome)
+
+
+def by_row(outcome: Outcome, r: int) -> Outcome:
+    """Return the outcome of r rows from that of a `JointGame`, whose outputs they are."""
+    arrays: dict[str, Any] = {
+        # Joint rows are (1, e, r k), and single ones (r, e, k).
+        name: np.moveaxis(array[0].reshape(len(array[0]), r, -1), 1, 0)
+        for name, array in vars(outcome).items()
+        if name in ("values", "standard_errors", "background_errors")
+    }
+    arrays |= {
+        "v_empty": outcome.v_empty.reshape(r, -1),
+        "v_full": outcome.v_full.reshape(r, -1),
+    }
+    counts: dict[str, Any] = {
+        name: np.repeat(getattr(outcome, name), r)
+        for name in ("n_evaluations", "n_model_rows", "converged")
+    }
+    return replace(outcome, **arrays, **counts)
 
 
 def faster(settings: Settings, plan: Plan, seconds: float) -> str:
@@ -277,18 +305,6 @@ LEAST_AUTO_EVALS = 256
 class Joint(Coalitions):
     """Values estimated from coalitions that all rows share."""
 
-    def explain(self, X: Any, n_jobs: int | None, verbose: Any) -> Explanation:
-        """Return the explanation of checked rows."""
-        outcome = joint_run(
-            self.reward.game(X),
-            self.plan,
-            self.entropy,
-            self.labels.settings,
-            n_jobs,
-            verbose,
-        )
-        return self.labels.explanation(outcome, X, self.plan, self.entropy)
-
     def state(self) -> dict[str, Any]:
         """Return the target, and the responses to a few background rows."""
         background = self.labels.background
@@ -317,44 +333,3 @@ def learning_sampler(request: Request, size: Size, count: int) -> Sampler:
     """
     sampler = usual_sampler(request, size, count)
     return Odd() if isinstance(sampler, RankedOdd) else sampler
-
-
-def joint_run(
-    game: Game,
-    plan: Plan,
-    entropy: int,
-    settings: Settings,
-    n_jobs: int | None,
-    verbose: Any,
-) -> Outcome:
-    """Execute a plan once for all rows of a game, with progress in evaluations."""
-    total = min(plan.max_rows - 1, 2 ** min(plan.size.n_players, 62) - 2)
-    with progress(
-        total,
-        verbose,
-        "fitting",
-        partial(faster, settings, plan),
-        "models",
-    ) as bar:
-        outcome = run(
-            JointGame(game),
-            plan,
-            entropy,
-            n_jobs=n_jobs,
-            evaluations=bar,
-        )
-    r = game.n_rows
-    k = game.n_outputs
-    by_row: dict[str, Any] = {
-        # Joint rows are (1, e, r k), and single ones (r, e, k).
-        name: np.moveaxis(getattr(outcome, name)[0].reshape(-1, r, k), 1, 0)
-        for name in ("values", "standard_errors", "background_errors")
-    }
-    ends = {
-        name: getattr(outcome, name).reshape(r, k) for name in ("v_empty", "v_full")
-    }
-    counts: dict[str, Any] = {
-        name: np.repeat(getattr(outcome, name), r)
-        for name in ("n_evaluations", "n_model_rows", "converged")
-    }
-    return replace(outcome, **by_row, **ends, **counts)
