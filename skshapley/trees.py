@@ -4,8 +4,9 @@ from dataclasses import replace
 from typing import ClassVar, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from skshapley._estimators._attributor import COUNTS, Attributor
+from skshapley._estimators._attributor import COUNTS, NOT_FITTED, Attributor
 from skshapley._tables import model_columns, take_rows
 from skshapley._tools import Constraint, OneOf, check_parameters, corrected
 from skshapley._trees import TreeEnsemble
@@ -244,6 +245,7 @@ class TreeExplainer(Attributor):
         ValueError, TypeError
             If columns, dtypes or the container differ from the background's.
         """
+        check_is_fitted(self, "_way", msg=NOT_FITTED)
         return self._way.explain(self._table(X), self.n_jobs, False)
 
     def _read_output(self, name) -> tuple[TreeEnsemble, list | None]:

@@ -5,6 +5,7 @@ from operator import attrgetter
 from typing import Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._attributor import Attributor, Delegating
 from skshapley._tables import n_rows, row_keys, take_rows
@@ -184,6 +185,7 @@ class AmortizedExplainer(Delegating):
         ModelOutputError
             If the model returns NaN, or another shape.
         """
+        check_is_fitted(self, "explainer_")
         return self._way.explain(
             self._table(X),
             self.n_jobs,

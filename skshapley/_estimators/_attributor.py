@@ -233,7 +233,6 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
 
     def _table(self, X: Any) -> Any:
         """Return rows to explain, checked against the background."""
-        check_is_fitted(self, "_way", msg=NOT_FITTED)
         return self._background.table(self, X)
 
     def _check_decisions(self) -> None:
@@ -313,6 +312,7 @@ class Attributor(TransformerMixin, TableEstimator):
         values : ndarray of shape (r, p) or (r, p, k)
             The `values` of the explanation.
         """
+        check_is_fitted(self, "_way", msg=NOT_FITTED)
         return self._way.values(
             self._table(X),
             self.n_jobs,
@@ -369,7 +369,6 @@ class Delegating(Portable, Attributor):
     explainer_: Attributor
 
     def _table(self, X: Any) -> Any:
-        check_is_fitted(self, "_way", msg=NOT_FITTED)
         return self.explainer_._table(X)
 
     _background = property(attrgetter("explainer_._background"))

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from skshapley._estimators._attributor import Attributor
+from skshapley._estimators._attributor import NOT_FITTED, Attributor
 from skshapley._records._outcome import label
 from skshapley._run._plan import Size
 from skshapley._tables import (
@@ -361,8 +362,9 @@ class ShapleyExplainer(Attributor):
         """
         if self.background is not None and not hasattr(self, "_way"):
             self.fit(self.background)
-        rows = self._table(X)
+        check_is_fitted(self, "_way", msg=NOT_FITTED)
         self._check_decisions()
+        rows = self._table(X)
         try:
             return self._way.explain(rows, self.n_jobs, self.verbose)
         except (ValueError, TypeError, KeyError) as error:
@@ -403,4 +405,5 @@ class ShapleyExplainer(Attributor):
         >>> explainer.background_errors(X[:1]).shape
         (1, 2)
         """
+        check_is_fitted(self, "_way", msg=NOT_FITTED)
         return self._way.background_errors(self._table(X), self.n_jobs)

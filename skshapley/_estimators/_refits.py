@@ -8,7 +8,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._estimators._amortized import AmortizedExplainer
-from skshapley._estimators._attributor import COUNTS, Attributor, Delegating
+from skshapley._estimators._attributor import COUNTS, NOT_FITTED, Attributor, Delegating
 from skshapley._estimators._explainer import ShapleyExplainer
 from skshapley._estimators._half_samples import Training, units_of
 from skshapley._tables import n_rows, take_rows
@@ -244,19 +244,15 @@ class RefitExplainer(Delegating):
 
     def _explainer(self, model: Any, entropy: int) -> Attributor:
         """Return an explainer of a model, with the given settings."""
-        if self.explainer is None:
-            return ShapleyExplainer(
-                model,
-                n_jobs=self.n_jobs,
-                random_state=entropy,
-                verbose=False,
-            )
-        parameters = self.explainer.get_params(deep=False)
+        explainer = self.explainer
+        if explainer is None:
+            explainer = ShapleyExplainer(None, n_jobs=self.n_jobs, verbose=False)
         replacements = {"estimator": model, "background": None, "random_state": entropy}
-        parameters |= {
-            name: replacements[name] for name in replacements.keys() & parameters.keys()
+        parameters = {
+            name: replacements.get(name, value)
+            for name, value in explainer.get_params(deep=False).items()
         }
-        return type(self.explainer)(**parameters)
+        return type(explainer)(**parameters)
 
     def _refit(
         self,
@@ -387,6 +383,7 @@ class RefitExplainer(Delegating):
             If an error or an interruption occurs after the model was explained; it has
             the explanation with the finished refits.
         """
+        check_is_fitted(self, "_way", msg=NOT_FITTED)
         return self._way.explain(self._table(X), self.n_jobs, self.verbose)
 
 

@@ -116,11 +116,6 @@ class Pairs:
             np.flatnonzero(block == b) for b in range(int(block.max(initial=0)) + 1)
         ]
 
-    @property
-    def full(self) -> np.ndarray:
-        """Flags of the full coalition, ``(n,)`` bool."""
-        return self.signs.min(axis=1) > 0
-
     @cached_property
     def same_block(self) -> np.ndarray | None:
         """1.0 where two points share a block, ``(n, n)``; None without blocks."""
@@ -158,7 +153,7 @@ def relative(pairs: Pairs) -> Pairs:
     pairs : Pairs
         The full coalition is among them, once for each block.
     """
-    full = pairs.full
+    full = pairs.signs.min(axis=1) > 0
     values = pairs.values[full]
     inner = pairs.take(~full)
     if pairs.block is not None:

@@ -16,7 +16,7 @@ from skshapley._run._plan import Plan, Request, Size, is_auto, usual_sampler
 from skshapley._tables import n_rows, take_rows
 from skshapley._tools import Stream, duration, generator, progress
 from skshapley._ways._base import PROBE_ROWS, Way
-from skshapley._ways._read import checked_rows, read_outputs
+from skshapley._ways._read import checked_rows, fitted_cost, read_outputs
 from skshapley.closed_forms._trees import Trees
 from skshapley.exceptions import UnreadableModelError
 from skshapley.explanation import Explanation
@@ -96,20 +96,16 @@ class Margins:
             # The method was changed above: this reads the log-odds, not the
             # probability.
             form = read_outputs(odds)
-            cost = form.expected_cost(masked.column_player, len(probabilities))
-            if not isinstance(form, Trees) or cost > MOST_COST:
+            if (
+                not isinstance(form, Trees)
+                or fitted_cost(form, reward, MOST_COST) > MOST_COST
+            ):
                 return None
-            background = odds.in_its_container(masked.background)
-            form.fit(
-                background,
-                masked.weights,
-                masked.column_player,
-                reward.players_.n_players,
-            )
         except UnreadableModelError:
             return None
         rows = checked_rows(len(probabilities))
-        off = form.predict(take_rows(background, rows)) - logit(probabilities[rows])
+        log_odds = form.predict(take_rows(form.background_, rows))
+        off = log_odds - logit(probabilities[rows])
         return cls(form, bool(odds.column)) if np.abs(off).max() < LOGIT_ATOL else None
 
     def __call__(

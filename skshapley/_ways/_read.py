@@ -96,7 +96,7 @@ def read(
         if stops_after is not None:
             size = reward.players_.n_players, len(reward.masked_.weights)
             most_rows = min(most_rows, max(stops_after, form.usual_rows(*size)))
-        cost = _fitted_cost(form, reward, most_rows, n_jobs, pairs)
+        cost = fitted_cost(form, reward, most_rows, n_jobs, pairs)
         if cost <= most_rows:
             check_fitted_form(reward, form, form.background_)
             return Reading(form)
@@ -127,12 +127,12 @@ def _check_indices(form: ClosedForm, index: Index, pairs: Index | None) -> None:
             )
 
 
-def _fitted_cost(
+def fitted_cost(
     form: ClosedForm,
     reward: Any,
     most_rows: float,
-    n_jobs: Any,
-    pairs: Index | None,
+    n_jobs: int | None = None,
+    pairs: Index | None = None,
 ) -> float:
     """Return the cost of a row in model rows, and fit the form unless it is too large."""
     masked = reward.masked_
