@@ -252,10 +252,12 @@ class GlobalImportance(TableEstimator):
             type(self).__name__,
             unit="row",
         )
-        request = replace(self._request, limit=self._max_rows(n_rows(X)))
         joint = self.reward_.joint
-        if joint:
-            request = joint_request(self._request, self._size, self.reward_)
+        request = (
+            joint_request(self._request, self._size, self.reward_)
+            if joint
+            else replace(self._request, limit=self._max_rows(n_rows(X)))
+        )
         plan = request.plan(self._size)
         game = self.reward_.game(X)
         game = LossGame(game, self.loss_, targets, self._references(game))

@@ -198,7 +198,6 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
         check_consistent_length(X, y)
         check_consistent_length(X_val, y_val)
         self.players_, members = self._members(len(y))
-        index_of_values = player_index(self.index, type(self).__name__)
         automatic = is_auto(self.sampler) and is_auto(self.solver)
         plain = automatic and self.scoring is None and self.groups is None
         # Subclasses may predict differently, so only the class itself has the closed
@@ -212,7 +211,7 @@ class DataShapley(Hinting, MetaEstimatorMixin, BaseEstimator):
                 y,
                 X_val,
                 y_val,
-                index_of_values,
+                player_index(self.index, type(self).__name__),
             )
             result = ShapleyResult(values, np.zeros_like(values), 0.0, full, 1, True)
         else:

@@ -125,15 +125,16 @@ class Case:
         self._even_kernel: EvenKernel | None = None
         # all indices agree on a linear odd part
         values, errors, residual = linear(every)
+        placed = np.isnan(drawn)
+        odd = every.take(placed)  # a Gaussian process holds no more
+        even = even.take(placed)
         if residual.any():
             values[:, residual], errors[:, residual] = self._by_odd(
-                every.outputs(residual),
-                drawn,
+                odd.outputs(residual),
+                every.take(~placed).outputs(residual),
+                drawn[~placed],
                 residual,
             )
-        placed = np.isnan(drawn)
-        odd = every.take(placed)
-        even = even.take(placed)
         if (
             self.corrected is not None
             and len(odd) - 1 < LEAST_RANDOM_PAIRS * odd.n_players
@@ -149,11 +150,15 @@ class Case:
             errors = np.concatenate([errors, pair_estimates[1]])
         return values, errors
 
-    def _by_odd(self, every: Pairs, drawn: np.ndarray, which: np.ndarray) -> Estimates:
+    def _by_odd(
+        self,
+        odd: Pairs,
+        drawn: Pairs,
+        expected: np.ndarray,
+        which: np.ndarray,
+    ) -> Estimates:
         """Return values and errors of some outputs by the Gaussian process on the odd part."""
-        placed = np.isnan(drawn)
-        p = every.n_players
-        odd = every.take(placed)  # a Gaussian process holds no more
+        p = odd.n_players
         functional = (
             OddValues(self.index)
             if self.corrected is not None or odd.block is not None
@@ -170,15 +175,9 @@ class Case:
             self.background_errors[:, which] = background_errors(posterior, odd.blocks)
         errors = standard_errors(posterior)
         if self.index == SHAPLEY and odd.block is None:
-            if (~placed).sum() >= LEAST_PAIRS * p:
+            if len(drawn) >= LEAST_PAIRS * p:
                 # random pairs show the jumps that they contain
-                return remainder(
-                    posterior,
-                    values,
-                    errors,
-                    every.take(~placed),
-                    drawn[~placed],
-                )
+                return remainder(posterior, values, errors, drawn, expected)
             values, errors = blended(posterior, values, errors)
         return values, allowing_for_steps(posterior, errors)
 

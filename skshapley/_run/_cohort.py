@@ -451,7 +451,10 @@ class Cohort:
         # Enumerated rows are exact, whether or not a rule checked them.
         outcome.converged[rows] = self.schedule.converged | exact
         sets = self.players[:, entries(self.count, self.block.plan.request.pairs)]
-        at = entry_positions(outcome.entries, sets, self.block.game.n_players)
+        size = outcome.entries.shape[1]
+        positions = np.zeros([self.block.game.n_players] * size, dtype=np.intp)
+        positions[tuple(outcome.entries.T)] = np.arange(len(outcome.entries))
+        at = positions[tuple(np.moveaxis(sets, -1, 0))]
         outcome.values[rows[:, None], at] = values
         outcome.standard_errors[rows] = np.nan if errors is None else 0.0
         if errors is not None:
@@ -459,25 +462,3 @@ class Cohort:
         if background_errors is not None:
             outcome.background_errors[rows] = 0.0
             outcome.background_errors[rows[:, None], at] = background_errors
-
-
-def entry_positions(
-    entries: np.ndarray,
-    wanted: np.ndarray,
-    n_players: int,
-) -> np.ndarray:
-    """Return the positions of sets of players among the entries.
-
-    Parameters
-    ----------
-    entries : ndarray of shape (e, size), int
-    wanted : ndarray of shape (..., size), int
-        Each of them an entry.
-    n_players : int
-    """
-    # One integer per set of players makes the search a binary search of sorted
-    # integers.
-    radix = n_players ** np.arange(entries.shape[1])
-    keys = entries @ radix
-    order = np.argsort(keys)
-    return order[np.searchsorted(keys[order], wanted @ radix)]

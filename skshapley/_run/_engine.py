@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skshapley._records._outcome import Outcome
-from skshapley._run._cohort import Cohort, entry_positions
+from skshapley._run._cohort import Cohort
 from skshapley._run._evaluate import Evaluator, Ledger, Requests
 from skshapley._run._plan import Plan, Size, design_bytes
 from skshapley._run._schedule import ASK_BYTES
@@ -255,13 +255,12 @@ class Block:
             rows = self.rows[members]
             outcome.standard_errors[rows] = 0.0
             outcome.converged[rows] = True
-            first = outcome.entries[:1]
-            if count and (first == first[:, :1]).all():  # players are among the entries
-                alone = np.repeat(players, first.shape[1], axis=1)[:, None]
-                at = entry_positions(outcome.entries, alone, self.game.n_players)[:, 0]
-                outcome.values[rows, at] = (self.v_full - self.v_empty)[members]
+            if count:
+                player = players[:, 0]  # the first entries are single players
+                outcome.values[rows, player] = (self.v_full - self.v_empty)[members]
+                spread = self._spread_of_empty(members)
                 outcome.background_errors[rows] = 0.0
-                outcome.background_errors[rows, at] = self._spread_of_empty(members)
+                outcome.background_errors[rows, player] = spread
         return cohorts
 
     def _spread_of_empty(self, members: np.ndarray) -> np.ndarray:

@@ -293,7 +293,7 @@ class Labels(Portable):
             data = data[: len(values)]
         interactions = (
             None
-            if self.pairs is None or outcome.entries.shape[1] < 2
+            if self.pairs is None
             else Interactions.of_outcome(
                 outcome,
                 outputs is None,

@@ -41,7 +41,6 @@ from skshapley.explanation import Explanation
 from skshapley.indices import Index
 from skshapley.rewards._response import LARGEST, finite_numbers
 from skshapley.solvers._base import Scale, unseen, without_gap
-from skshapley.stopping import StoppingRule
 
 # Largest gap between the sum of values and the prediction, relative to their sizes
 GAP_RTOL = 1e-6
@@ -256,10 +255,6 @@ class SampledTrees(Coalitions):
     def background_errors(self, X: Any, n_jobs: int | None) -> NDArray[np.float64]:
         """Return the errors by the spread over single background rows."""
         return self.labels.shaped(single_row_errors(self, self.trees, X))
-
-    def stopped_by(self, rule: StoppingRule) -> Self:
-        """Return this way with a stopping rule."""
-        return replace(self, plan=replace(self.plan, stopping=rule))
 
     def _fill(
         self,

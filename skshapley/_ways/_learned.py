@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.special import ndtri
+from sklearn.utils import gen_batches
 
 from skshapley._records._outcome import Outcome
 from skshapley._references import herded
@@ -135,8 +136,7 @@ class Ridge:
         """
         predictions = np.empty((len(inputs), len(self.mean)))
         explained = np.empty(len(inputs))
-        for start in range(0, len(inputs), KERNEL_ROWS):
-            block = slice(start, start + KERNEL_ROWS)
+        for block in gen_batches(len(inputs), KERNEL_ROWS):
             kernel = _kernel(*_parts(inputs[block], self.inputs), self.width)
             predictions[block] = self.mean + kernel @ self.coefficients
             explained[block] = np.einsum("rn,rn->r", kernel @ self.inverse, kernel)

@@ -216,12 +216,12 @@ def read_outputs(response: Any) -> ClosedForm:
 def model_and_method(response: Any) -> tuple[Any, Any]:
     """Return a model and its method, also for a bound method such as ``model.predict``."""
     function = response.estimator
-    name = getattr(function, "__name__", None)
-    if response.method == FUNCTION and name in METHODS:
-        model = getattr(function, "__self__", None)
-        if getattr(model, name, None) == function:
-            return model, name
-    return response.estimator, response.method
+    name: Any = getattr(function, "__name__", None)
+    model = getattr(function, "__self__", None)
+    is_method = response.method == FUNCTION and name in METHODS
+    if is_method and getattr(model, name, None) == function:
+        return model, name
+    return function, response.method
 
 
 def check_fitted_form(reward: Reward, form: ClosedForm, background: Any) -> None:
