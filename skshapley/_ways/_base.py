@@ -315,14 +315,15 @@ class Labels(Portable):
             n_model_rows=outcome.n_model_rows,
             converged=outcome.converged,
             settings=settings,
-            background_errors=_known(background_errors),
+            # those of exact values are never known
+            background_errors=None if plan is None else _known(background_errors),
             interactions=interactions,
         )
 
 
-def _known(errors: np.ndarray | None) -> np.ndarray | None:
+def _known(errors: np.ndarray) -> np.ndarray | None:
     """Return errors, or None if all are unknown."""
-    return None if errors is None or np.isnan(errors).all() else errors
+    return None if np.isnan(errors).all() else errors
 
 
 @dataclass(frozen=True, eq=False)
