@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil, sqrt
 from typing import Any, Self
 
@@ -388,7 +389,7 @@ class Plan:
         values = size.values(self.max_rows)
         sampler = self.sampler
         method = type(sampler).__name__
-        bought = self.bought()
+        bought = self.bought
         price = bought.price
         n_draws = bought.n_draws
         if not n_draws:
