@@ -254,7 +254,7 @@ def recorded_run(
 
 
 def by_row(outcome: Outcome, r: int) -> Outcome:
-    """Return the outcome of r rows from that of a `JointGame`, whose outputs they are."""
+    """Return the outcome of r rows, which were the outputs of a `JointGame`."""
     arrays: dict[str, Any] = {
         # Joint rows are (1, e, r k), and single ones (r, e, k).
         name: np.moveaxis(array[0].reshape(len(array[0]), r, -1), 1, 0)
