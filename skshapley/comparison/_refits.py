@@ -24,12 +24,7 @@ import pandas as pd
 from scipy.special import fdtrc, fdtri
 
 from skshapley._inference._means import adjusted
-from skshapley._records._importance import (
-    check_confidence,
-    flat,
-    long_frame,
-    table_index,
-)
+from skshapley._records._importance import check_confidence, flat, table_index
 from skshapley._tools import OneOf, check_values
 from skshapley.comparison._compare import check_names, check_same_players
 from skshapley.explanation import Explanation
@@ -161,10 +156,9 @@ class RefitComparison:
             squares = differences.ravel() ** 2
             flat_refits = refits.reshape(len(refits), -1)
             grams = np.einsum("am,bm->mab", flat_refits, flat_refits)
-            names = {"feature": self.first.feature_names}
-            index = pd.MultiIndex.from_frame(
-                long_frame(self.first.index, self.output_names, names, {})
-            )
+            rows = pd.DataFrame({"row": self.first.index.to_numpy()})
+            lines = rows.merge(players.to_frame(index=False), how="cross")
+            index = pd.MultiIndex.from_frame(lines)
         table = self._table(squares, grams, index, 1 - confidence)
         if kind == "value":
             table["difference"] = differences.ravel()
