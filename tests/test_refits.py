@@ -551,7 +551,7 @@ def test_outputs_are_compared_together():
     assert len(comparison.to_frame("row")) == 4
     lines = comparison.to_frame("value")
     assert lines.index.names == ["row", "output", "feature"]
-    assert lines.index.dtypes["output"] == parts[0].output_names.dtype
+    assert lines.index.dtypes["output"] == comparison.to_frame().index.dtypes["output"]
     expected = (parts[1].values - parts[0].values)[2, 1, 0]
     assert lines.loc[(2, 0, "x1"), "difference"] == expected
 
