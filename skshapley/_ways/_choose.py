@@ -63,7 +63,7 @@ def choose(
         return Joint(labels, reward, entropy, plan=plan)
     size = draft.size
     if not draft.sampler.traits.needs_all_players:
-        used = used_players(reward, size.n_players, reading.form)
+        used = used_players(reward, size.n_players)
         if not used.all():
             reward.used_ = used
             size = replace(size, n_players=max(1, int(used.sum())))

@@ -278,11 +278,7 @@ def check_form(
 MIXED_ROWS = 64
 
 
-def used_players(
-    reward: Reward,
-    n_players: int,
-    form: ClosedForm | None,
-) -> NDArray[np.bool_]:
+def used_players(reward: Reward, n_players: int) -> NDArray[np.bool_]:
     """Return False for players that have no effect on the response of a reward, ``(p,)``.
 
     Parameters
@@ -290,8 +286,6 @@ def used_players(
     reward : Reward
         Fitted.
     n_players : int
-    form : ClosedForm or None
-        Of the response, if it was read.
     """
     every = np.ones(n_players, dtype=bool)
     if not isinstance(reward, InterventionalReward):
@@ -304,10 +298,7 @@ def used_players(
         # With ``transformed=False``, the first steps of a pipeline still select columns.
         _, estimator, source = split(response, masked.background)
         response = response.of(estimator)
-    if form is None:
-        used_columns[source[_read_columns(response, len(source))]] = True
-    else:
-        used_columns = form.used_columns(len(used_columns))
+    used_columns[source[_read_columns(response, len(source))]] = True
     used = marked_players(used_columns, masked.column_player, n_players)
     return used if used.all() or _ignores(reward, used) else every
 

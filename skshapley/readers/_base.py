@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skshapley._tables import model_columns
@@ -61,7 +59,7 @@ class TreeReader:
 
     ensemble: Callable[..., TreeEnsemble]
     selects: bool = False
-    splits: Callable[[Any], NDArray[np.intp]] | None = None
+    splits: Callable[[Any], Any] | None = None
 
     def __call__(self, model: Any, method: Any, ask: Ask) -> Form:
         """Return the sum of a model's trees as a closed form."""

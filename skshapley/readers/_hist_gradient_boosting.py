@@ -5,7 +5,6 @@ their ``nodes``, ``_baseline_prediction``, ``_preprocessor`` and ``_raw_predict`
 layout is checked, so that a new layout is refused and not misread.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -38,23 +37,8 @@ def read_hist_gradient_boosting(model) -> TreeEnsemble:
     UnreadableModelError
         If this version of scikit-learn stores the trees in an unknown layout.
     """
-    return _checked(_read, model)
-
-
-def split_columns(model) -> NDArray[np.intp]:
-    """Return the column of each split of a HistGradientBoosting model.
-
-    Parameters
-    ----------
-    model : HistGradientBoostingClassifier or HistGradientBoostingRegressor
-    """
-    return _checked(_split_columns, model)
-
-
-def _checked(read: Callable[[Any], Any], model: Any) -> Any:
-    """Return the result of a reader; raise UnreadableModelError for an unknown layout."""
     try:
-        return read(model)
+        return _read(model)
     except (AttributeError, ValueError) as error:  # a ValueError for a field of nodes
         import sklearn
 
@@ -64,7 +48,8 @@ def _checked(read: Callable[[Any], Any], model: Any) -> Any:
         ) from error
 
 
-def _split_columns(model) -> NDArray[np.intp]:
+def split_columns(model) -> NDArray[np.intp]:
+    """Return the column of each split of a HistGradientBoosting model."""
     trees = [predictor.nodes for trees in model._predictors for predictor in trees]
     splits = [nodes["feature_idx"][nodes["is_leaf"] == 0] for nodes in trees]
     return _columns(model)[np.concatenate(splits)]

@@ -1,10 +1,10 @@
 """The table of readers of fitted models, by library and class."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from skshapley._tools import installed
@@ -102,7 +102,7 @@ def read_model(model: Any, method: Any) -> ClosedForm:
     return Sum(form) if isinstance(form, list) else form
 
 
-def read_columns(model: Any, method: Any, n_columns: int) -> NDArray[np.bool_]:
+def read_columns(model: Any, method: Any, n_columns: int) -> np.ndarray:
     """Return True for the columns that a response of a model uses, ``(d,)``.
 
     Parameters
@@ -118,7 +118,8 @@ def read_columns(model: Any, method: Any, n_columns: int) -> NDArray[np.bool_]:
     """
     reader = _reader_of(model, method)
     if isinstance(reader, TreeReader) and reader.splits is not None:
-        return np.isin(np.arange(n_columns), reader.splits(model))
+        with suppress(AttributeError, ValueError):  # an unknown layout of the trees
+            return np.isin(np.arange(n_columns), reader.splits(model))
     return read_model(model, method).used_columns(n_columns)
 
 
