@@ -304,8 +304,9 @@ class SmallMultiples(Drawn):
     """Displays of several outputs below each other, on one scale of axes and colours.
 
     `from_explanation` of a display returns one of these for an explanation of several
-    outputs, unless its `output` names one of them. With more than six outputs, it shows
-    the six with the largest attributions. All have the same order of features.
+    outputs, unless its `output` names one of them, or bars stack the outputs. With more
+    than six outputs, it shows the six with the largest attributions. All have the same
+    order of features.
 
     Parameters
     ----------

@@ -42,6 +42,11 @@ REMEDIES = {
     "predict_log_proba": '; response_method="log_odds" clips probabilities of 0',
     "log": "; predictions of 0 and below have no logarithm",
 }
+# Ends of errors for labels, by an attribute of the model
+OF_LABELS = {
+    "predict_proba": '; choose another response_method, such as "predict_proba"',
+    "classes_": "; pass response_method=skshapley.responses.same_class",
+}
 # From other responses to probabilities of classes; the logistic function for scores
 TO_PROBABILITIES: dict[Any, Callable[[Any], Any]] = {
     "predict_proba": np.asarray,
@@ -377,19 +382,13 @@ class Response:
                 f"The model's {self._label} returned shape {shape} for {n} rows{where};"
                 f" it must return ({n},) or ({n}, n_outputs)."
             )
-        of_text = ""
-        if hasattr(self.estimator, "predict_proba"):
-            of_text = '; choose another response_method, such as "predict_proba"'
-        elif hasattr(self.estimator, "classes_"):
-            of_text = "; pass response_method=skshapley.responses.same_class"
-        of_nan = REMEDIES.get(self._label, "")
-        return finite_numbers(
-            raw,
-            f"The model's {self._label}",
-            "row",
-            where,
-            (of_text, of_nan),
-        )
+        remedies = [
+            remedy
+            for attribute, remedy in OF_LABELS.items()
+            if hasattr(self.estimator, attribute)
+        ]
+        hints = (*remedies, "")[0], REMEDIES.get(self._label, "")
+        return finite_numbers(raw, f"The model's {self._label}", "row", where, hints)
 
     def in_its_container(self, X) -> Any:
         """Return X with names if the model was fitted with names, else without.
