@@ -14,11 +14,13 @@ from sklearn.utils.validation import check_memory, has_fit_parameter
 
 from skshapley._tables import (
     Portable,
+    as_pandas,
     column_names,
     hashed,
     is_foreign,
     n_rows,
     narwhal,
+    row_pool,
     take_columns,
     take_rows,
 )
@@ -28,7 +30,20 @@ from skshapley.rewards._methods import FUNCTION, unwrapped
 from skshapley.rewards._response import Response, flat_classes
 from skshapley.rewards._reward import Instances, ResponseGame, Reward
 
-ABSENT = ("drop", "missing")
+# What the absent columns are in a fit
+MASKED = {
+    "drop": "columns left out of each fit",
+    "missing": "columns without values in each fit",
+    "constant": "columns of one value in each fit",
+}
+HINTS = {
+    "drop": 'if it names its columns, choose RefitReward(absent="constant")',
+    "missing": (
+        "if it refuses missing values, or columns without any value, choose "
+        'RefitReward(absent="constant")'
+    ),
+    "constant": 'if it refuses constant columns, choose RefitReward(absent="drop")',
+}
 EMPTY = ("mean", "constant")
 # An odd constant, so that the seed of the empty coalition is not 0
 SEED = 0xD6E8FEB86659FD93
@@ -93,6 +108,30 @@ def without_values(table: Any, columns: NDArray[np.intp]) -> Any:
     return masked
 
 
+def with_constants(table: Any, row: Any, present: NDArray[np.bool_]) -> Any:
+    """Return a table with the values of one row in its absent columns."""
+    n = n_rows(table)
+    pool = row_pool(table, row, np.arange(len(present)))
+    return pool.hybrid(
+        np.tile(present, (n, 1)),
+        np.arange(n),
+        np.zeros((n, 1), dtype=np.intp),
+    )
+
+
+def row_without_gaps(table: Any) -> Any:
+    """Return a row of the first value of each column that is not missing."""
+    row = take_rows(table, slice(0, 1))
+    gaps = pd.isna(as_pandas(row)).to_numpy()[0]
+    columns = np.arange(len(gaps))
+    for column in np.flatnonzero(gaps):
+        values = as_pandas(table).iloc[:, column]
+        place = int(values.isna().argmin())
+        donor = take_rows(table, slice(place, place + 1))
+        row = with_constants(row, donor, columns != column)
+    return row
+
+
 @dataclass(eq=False, repr=False)
 class RefitReward(Portable, Reward):
     """The prediction of the model after it is fitted to the present columns only.
@@ -110,13 +149,15 @@ class RefitReward(Portable, Reward):
 
     Parameters
     ----------
-    absent : {"drop", "missing"}, default="drop"
-        Absent columns are left out, or they stay and all their values are missing. With
-        "missing", the model may name its columns, as a `ColumnTransformer` does.
+    absent : {"drop", "missing", "constant"}, default="drop"
+        Absent columns are left out, or they stay, and all their values are missing or
+        equal. A model that names its columns, as a `ColumnTransformer` does, needs one
+        of the latter. "constant" also suits models that refuse missing values, or
+        columns without any value. The constant is the column's first value.
     empty : {"mean", "constant"}, default="mean"
         v(empty). "mean": the mean target of a regressor, the class shares of
         probabilities, and "constant" for other responses. "constant": the prediction of
-        the model fitted to a constant column.
+        the model fitted to constant columns.
     memory : None, str, path or joblib.Memory, default=None
         Where fitted clones are kept. Later rows then cost predictions only. None: they
         are not kept.
@@ -169,7 +210,7 @@ class RefitReward(Portable, Reward):
     needs_target = True
     joint = True
     _constraints = {
-        "absent": OneOf(ABSENT),
+        "absent": OneOf(tuple(MASKED)),
         "empty": OneOf(EMPTY),
         "memory": Constraint(
             lambda memory: (
@@ -225,14 +266,13 @@ class RefitReward(Portable, Reward):
         response.probe(take_rows(background, slice(0, 1)), " on a background row")
         self.response_ = response
         self.n_references_ = self.rows_per_value_ = 1
-        self.masked_columns_ = (
-            "columns left out of each fit"
-            if self.absent == "drop"
-            else "columns without values in each fit"
-        )
+        self.masked_columns_ = MASKED[self.absent]
         self.model_ = clone(model, safe=False)
         self.players_ = players
         self.background_ = background
+        self.constants_ = (
+            None if self.absent == "drop" else row_without_gaps(background)
+        )
         self.target_ = target
         self.weights_ = None if equal else weights * len(weights)
         self.v_empty_ = self._mean_response(response, target, weights)
@@ -288,11 +328,13 @@ class RefitReward(Portable, Reward):
         )
 
     def _masked(self, table: Any, present: NDArray[np.bool_]) -> Any:
-        """Return a table without the absent columns, or without their values."""
+        """Return a table without the absent columns, or without their information."""
+        if self.absent == "missing" and present.any():
+            return without_values(table, np.flatnonzero(~present))
+        if self.absent != "drop":
+            return with_constants(table, self.constants_, present)
         if not present.any():
             return np.zeros((n_rows(table), 1))
-        if self.absent == "missing":
-            return without_values(table, np.flatnonzero(~present))
         columns = np.flatnonzero(present)
         if is_foreign(table):  # scikit-learn 1.6 takes no columns of Arrow tables
             return narwhal(table)[:, columns.tolist()].to_native()
@@ -308,14 +350,10 @@ class RefitReward(Portable, Reward):
             return fit(self.model_, table, self.target_, self.weights_, seed)
         except Exception as error:
             names = np.array(column_names(self.background_), dtype=object)[present]
-            hint = (
-                'if it names its columns, choose RefitReward(absent="missing")'
-                if self.absent == "drop"
-                else 'if it refuses missing values, choose RefitReward(absent="drop")'
-            )
             raise ValueError(
                 f"RefitReward could not fit {type(self.model_).__name__} to the columns "
-                f"{names.tolist()}: {error} To continue, {hint}."
+                f"{names.tolist()}: {error} To continue, "
+                f"{HINTS[self.absent]}."
             ) from error
 
 

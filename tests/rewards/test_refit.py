@@ -14,7 +14,7 @@ from joblib import parallel_config
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_diabetes, load_iris, load_wine
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
@@ -267,6 +267,61 @@ def test_models_that_name_columns_get_missing_values(library):
     np.testing.assert_allclose(explainer.explain(table[:3]).values, expected, atol=1e-9)
 
 
+def fitted_to(names, table, target):
+    """A pipeline of boosted trees that names its columns, some of these."""
+    columns = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), [n for n in names if n == "city"]),
+        ("passthrough", [n for n in names if n != "city"]),
+    )
+    boosted = HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=5)
+    return make_pipeline(columns, boosted).fit(table, target)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_constant_columns_are_worth_as_much_as_none(library):
+    """Boosted trees that name their columns learn nothing from constant ones."""
+    table = frame_of_kinds()[["city", "pay", "rooms"]]
+    table.loc[0, "pay"] = np.nan
+    table.loc[1, "rooms"] = np.nan
+    target = table["pay"].fillna(3.0) * (table["city"] == "Oslo")
+
+    def predict(S):
+        names = [name for place, name in enumerate(table) if place in S]
+        if not S:
+            return np.full(3, target.mean())
+        return fitted_to(names, table, target).predict(table[:3])
+
+    expected = enumerated(predict, 3)
+    frame = table
+    if library == "polars":
+        frame = pytest.importorskip("polars").from_pandas(table)
+    model = fitted_to(list(table), frame, target)
+    reward = RefitReward(absent="constant")
+    explainer = ShapleyExplainer(model, reward=reward).fit(frame, target)
+    np.testing.assert_allclose(explainer.explain(frame[:3]).values, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("absent", ["missing", "constant"])
+def test_no_column_is_a_frame_of_constants_for_models_that_name_columns(absent):
+    """The empty coalition of a decision function is a fit, to constant columns."""
+    table = frame_of_kinds()
+    target = table["pay"] > table["pay"].median()
+    model = named_pipeline()
+    model.steps[-1] = ("model", LogisticRegression())
+    model.fit(table, target)
+    reward = RefitReward(absent=absent)
+    explainer = ShapleyExplainer(
+        model,
+        reward=reward,
+        response_method="decision_function",
+    )
+    explanation = explainer.fit(table, target).explain(table[:2])
+    share = target.mean()
+    # one-hot columns of a constant category are penalised intercepts, which stay at 0
+    expected = np.log(share / (1 - share))
+    np.testing.assert_allclose(explanation.base_values, expected, atol=1e-3)
+
+
 class SumOfColumns(RegressorMixin, BaseEstimator):
     """The sum of the columns of a frame of any library."""
 
@@ -335,7 +390,8 @@ def test_a_model_that_takes_missing_values_is_not_blamed_for_them():
     model = NoEmptyColumn(max_depth=2, random_state=0).fit(table, Y)
     reward = RefitReward(absent="missing")
     explainer = ShapleyExplainer(model, reward=reward).fit(table, Y)
-    with pytest.raises(ValueError, match=r"could not fit NoEmptyColumn.*window shape"):
+    remedy = r'could not fit NoEmptyColumn.*window shape.*absent="constant"'
+    with pytest.raises(ValueError, match=remedy):
         explainer.explain(table[:1])
 
 
@@ -354,7 +410,7 @@ def test_impossible_requests_are_refused():
     table = frame_of_kinds()
     named = named_pipeline().fit(table, table["pay"])
     explainer = ShapleyExplainer(named, reward="refit").fit(table, table["pay"])
-    with pytest.raises(ValueError, match=r'RefitReward\(absent="missing"\)'):
+    with pytest.raises(ValueError, match=r'RefitReward\(absent="constant"\)'):
         explainer.explain(table[:1])
     bad = ShapleyExplainer(Flawed().fit(X, Y), reward="refit").fit(X, Y)
     with pytest.raises(ModelOutputError, match="NaN"):
