@@ -322,6 +322,20 @@ def test_invalid_means_are_refused():
         made()[:0].mean()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda empty: empty.importance(),
+        lambda empty: empty.importance(confidence=0.95),
+        lambda empty: empty.plot.bar(),
+        lambda empty: empty.plot.beeswarm(),
+    ],
+)
+def test_summaries_of_no_rows_are_refused(call):
+    with pytest.raises(ValueError, match="needs at least one row; got none"):
+        call(made()[:0])
+
+
 def test_merging_selections():
     whole = made(K)["age"]
     parts = Explanation.merge([whole[:2], whole[2:]])

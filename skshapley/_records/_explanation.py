@@ -518,7 +518,8 @@ class Explanation(Hinting, Record):
         Raises
         ------
         ValueError
-            For an unknown column, a wrong number of labels, or an invalid confidence.
+            For an unknown column, a wrong number of labels, an invalid confidence, or
+            without rows.
 
         Examples
         --------
@@ -544,6 +545,8 @@ class Explanation(Hinting, Record):
         x0       0.0   6.6
         x1       0.0  13.7
         """
+        if not len(self):
+            raise ValueError("Explanation.importance needs at least one row; got none.")
         if cohorts is not None:
             masks = cohort_masks(self, cohorts, "Explanation.importance")
             return pd.concat(

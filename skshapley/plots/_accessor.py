@@ -53,6 +53,8 @@ def _method(
     drawn = corrected(make, owner)
 
     def method(self: "PlotAccessor", *args: P.args, **kwargs: P.kwargs) -> R:
+        if not len(self._explanation):
+            raise ValueError(f"{owner} needs at least one row; got none.")
         try:
             return drawn(self._explanation, *args, **kwargs)
         except (TypeError, ValueError, IndexError) as error:
