@@ -57,7 +57,13 @@ def choose(
     )
     labels = replace(labels, settings=settings)
     if exact:
-        return Exact(labels, reward, entropy, reading.form)
+        return Exact(
+            labels,
+            reward,
+            entropy,
+            reading.form,
+            takes_raw=reward.masked_.takes_raw,
+        )
     if reward.joint:
         plan = joint_request(request, draft.size, reward).plan(draft.size)
         return Joint(labels, reward, entropy, plan=plan)

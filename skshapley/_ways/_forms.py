@@ -100,16 +100,23 @@ def exact_outcome(form: ClosedForm, X: Any, pairs: Index | None = None) -> Outco
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Exact(Way):
-    """Exact values of a closed form."""
+    """Exact values of a closed form.
+
+    Attributes
+    ----------
+    takes_raw : bool
+        Whether the form takes the rows to explain unchanged.
+    """
+
+    takes_raw: bool = True
 
     def outcome(self, X: Any) -> Outcome:
         """Return the exact values of checked rows, for each row's predicted class if asked."""
         pairs = self.labels.pairs
-        if self.reward is None:
-            return exact_outcome(self.form, X, pairs)
-        X = self.reward.masked_.inputs(X)
+        if not self.takes_raw:
+            X = self.reward.masked_.inputs(X)
         outcome = exact_outcome(self.form, X, pairs)
-        if not self.reward.masked_.response.predicted:
+        if self.reward is None or not self.reward.masked_.response.predicted:
             return outcome
         response = self.reward.masked_.response
         # The predicted class differs between rows, so all classes are explained before

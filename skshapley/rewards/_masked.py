@@ -34,6 +34,7 @@ from skshapley._tables import (
 )
 from skshapley._tools import suggested
 from skshapley.rewards._methods import unwrapped
+from skshapley.rewards._perceptron import has_layers
 from skshapley.rewards._response import Response
 
 
@@ -192,6 +193,8 @@ class MaskedModel(Portable):
         The response on each background row.
     v_empty : ndarray of shape (K,)
         Its mean over the whole table, also if the background is a sample of it.
+    layered : bool
+        Whether the layers of a perceptron give its responses.
     """
 
     response: Response
@@ -203,12 +206,14 @@ class MaskedModel(Portable):
     whole: "MaskedModel | None" = field(default=None, kw_only=True)
     empty: Any = field(default=None, kw_only=True)
     v_empty: Any = field(default=None, kw_only=True)
+    layered: bool = field(default=False, kw_only=True)
 
     def evaluated(self) -> Self:
         """Return the model with its responses on the background."""
         empty = self.response.over(self.background, "background rows")
         v_empty = (self.weights[:, None] * empty).sum(axis=0)
-        return replace(self, empty=empty, v_empty=v_empty)
+        layered = has_layers(self, empty)
+        return replace(self, empty=empty, v_empty=v_empty, layered=layered)
 
     def transform(self, X) -> Any:
         """Return the columns to mix, from a table of raw columns ``(n, d)``."""
@@ -221,6 +226,11 @@ class MaskedModel(Portable):
     def inputs(self, X) -> Any:
         """Return the input of the model, from a table of raw columns ``(n, d)``."""
         return self.response.in_its_container(self.transform(X))
+
+    @property
+    def takes_raw(self) -> bool:
+        """True if a table like the background is the input of the model, unchanged."""
+        return self.whole is None and self.inputs(self.background) is self.background
 
     def take(self, rows, weights) -> Self:
         """Return the model with some of the background rows.

@@ -11,6 +11,7 @@ all weights.
 
 from collections.abc import Callable
 from functools import partial
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,34 +44,40 @@ OUTPUT_ACTIVATIONS: dict[str, Callable] = {
 }
 
 
-def perceptron_layers(masked, pool: RowPool) -> "PerceptronLayers | None":
-    """Return the layers of a perceptron on tables of floats, if they give its response.
+def has_layers(masked, empty) -> bool:
+    """Return True for a perceptron on a table of floats, if its layers give its response.
 
     Parameters
     ----------
     masked : MaskedModel
-        With its responses on the background.
-    pool : RowPool
-        Its pool of mixed rows.
+    empty : ndarray of shape (b, K)
+        The response on each background row.
     """
     model = masked.response.estimator
     perceptron = type(model).__module__ == PERCEPTRONS
     method = masked.response.method
     if not perceptron or callable(method) or len(model.coefs_) == 1:
-        return None
+        return False
     if method == "predict" and hasattr(model, "classes_"):  # labels
-        return None
-    if not isinstance(pool, ArrayPool) or any(
-        numbers.dtype != float for numbers in (pool.X, pool.background, *model.coefs_)
+        return False
+    pool = masked.pool(masked.background)
+    if not holds_floats(pool) or any(
+        weights.dtype != float for weights in model.coefs_
     ):
-        return None
+        return False
     layers = PerceptronLayers(masked.response, pool)
-    checked = np.arange(min(CHECKED_ROWS, len(masked.empty)))
+    checked = np.arange(min(CHECKED_ROWS, len(empty)))
     nobody = np.zeros((len(checked), pool.column_player.max() + 1), dtype=bool)
     outputs = layers.outputs(nobody, np.zeros_like(checked), checked[:, None])
     # The attributes of the model may not be what its method computes from.
-    right = np.allclose(layers.response(outputs), masked.empty[checked], 1e-9, 1e-12)
-    return layers if right else None
+    return np.allclose(layers.response(outputs), empty[checked], 1e-9, 1e-12)
+
+
+def holds_floats(pool: RowPool) -> TypeGuard[ArrayPool]:
+    """Return True for arrays of float64."""
+    return (
+        isinstance(pool, ArrayPool) and pool.X.dtype == pool.background.dtype == float
+    )
 
 
 class Outputs:

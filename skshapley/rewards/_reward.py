@@ -22,7 +22,7 @@ from skshapley._tables import (
 from skshapley._tools import Flag, Parametrised, working_bytes
 from skshapley.rewards._game import LINK, Game, InfluenceGame, LinkedGame
 from skshapley.rewards._masked import MaskedModel, Players, marked_players, prepare
-from skshapley.rewards._perceptron import PerceptronLayers, perceptron_layers
+from skshapley.rewards._perceptron import PerceptronLayers, holds_floats
 from skshapley.rewards._response import Response
 
 HYBRID_SHARE = 1 / 8  # share of the working memory for the mixed rows of one call
@@ -283,7 +283,9 @@ class InterventionalGame(ResponseGame):
 
     @cached_property
     def _layers(self) -> PerceptronLayers | None:
-        return perceptron_layers(self.shared, self._pool)
+        if self.shared.layered and holds_floats(self._pool):
+            return PerceptronLayers(self.response, self._pool)
+        return None
 
     def _responses(self, coalitions, rows, references, where) -> NDArray[np.float64]:
         """Return the raw response of each mixed row, ``(n, q, K)``."""
