@@ -233,7 +233,8 @@ def plot(frame, methods, figure):
                 line["high"],
                 alpha=0.2,
             )
-        ax.set(title=f"{name} (d = {line['d'].max():g})", xscale="log", yscale="log")
+        d = frame.loc[frame["data"] == name, "d"].iloc[0]
+        ax.set(title=f"{name} (d = {d:g})", xscale="log", yscale="log")
     for ax in axes[-1]:
         ax.set_xlabel("evaluations")
     axes[0, 0].set_ylabel("mean squared error")
