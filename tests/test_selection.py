@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
 from sklearn.feature_selection import RFE, RFECV, SelectFromModel
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import (
@@ -98,6 +98,41 @@ def test_log_odds_of_a_classifier_by_hand():
     assert found.explanation_.settings.closed_form is not None
     assert found.classes_.tolist() == ["no", "yes"]
     assert found.predict_proba(X).shape == (120, 2)
+
+
+def test_counts_are_explained_by_their_logarithms():
+    X, y = drawn()
+    X = X[:, :2]
+    y = np.random.default_rng(0).poisson(np.exp(X[:, 0]))
+    expected = np.empty(X.shape)
+    boosted = HistGradientBoostingRegressor(loss="poisson", max_iter=5)
+    for train, test in KFold(3).split(X):
+        model = clone(boosted).fit(X[train], y[train])
+        scores = np.log(model.predict(X[train])).mean()
+        left, right = (
+            np.array(
+                [
+                    np.log(model.predict(mixed(row, X[train], j))).mean()
+                    for row in X[test]
+                ]
+            )
+            for j in range(2)
+        )
+        both = np.log(model.predict(X[test]))
+        half = (both - scores) / 2
+        phi = np.column_stack([half + (left - right) / 2, half - (left - right) / 2])
+        others = np.exp(both[:, None] - phi)
+        expected[test] = phi * (y[test][:, None] - others)
+    importance = ShapleyImportance(boosted, cv=3).fit(X, y)
+    means = importance.to_frame()["importance"].loc[["x0", "x1"]]
+    np.testing.assert_allclose(means, expected.mean(axis=0), rtol=1e-9)
+
+
+def mixed(row, background, column):
+    """The background rows, with one column of a row."""
+    table = background.copy()
+    table[:, column] = row[column]
+    return table
 
 
 @pytest.mark.parametrize(
