@@ -290,6 +290,35 @@ def test_cohorts_agree_with_their_rules():
     assert find_cohorts(explanation[:3]).tolist()  # fewer rows than cohorts
 
 
+def test_cohorts_of_years_have_rules_with_all_digits():
+    years = np.arange(1990.0, 2026)[:, None]
+    explainer = ShapleyExplainer(
+        lambda X: np.digitize(X[:, 0], [2001, 2008, 2016]) * 1.0
+    )
+    cohorts = find_cohorts(explainer.fit(years).explain(years))
+    data = pd.DataFrame(years, columns=["x0"])
+    assert cohorts.nunique() == 4
+    for rule, rows in cohorts.groupby(cohorts):
+        assert rows.index.tolist() == data.query(rule).index.tolist()
+
+
+def test_rules_of_cohorts_say_where_missing_values_are():
+    table = np.random.default_rng(0).normal(size=(300, 2))
+    table[::3, 0] = np.nan
+    explainer = ShapleyExplainer(
+        lambda X: 2.0 * np.isnan(X[:, 0]) + (X[:, 0] > 1) + 0.5 * (X[:, 1] > 0)
+    )
+    cohorts = find_cohorts(explainer.fit(table[:50]).explain(table), 4)
+    missing = np.isnan(table[:, 0])
+    assert set(cohorts[missing]) == {"x0 is missing"}
+    assert (cohorts[table[:, 0] > 1].str.endswith("& x0 is not missing")).all()
+    explainer = ShapleyExplainer(lambda X: ~(X[:, 0] <= 0) * 1.0)
+    cohorts = find_cohorts(explainer.fit(table[:50]).explain(table), 2)
+    assert set(cohorts[missing]) == {cohorts[0]}
+    assert cohorts[0].startswith("(x0 > ")
+    assert cohorts[0].endswith(" or missing)")
+
+
 def test_cohorts_of_infinite_and_huge_numbers():
     data = np.array([[-np.inf], [-1e300], [1.0], [np.inf]]) * np.ones((4, 2))
     explainer = ShapleyExplainer(lambda X: (X[:, 0] > 0) + 0.0)

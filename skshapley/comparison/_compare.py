@@ -424,7 +424,9 @@ def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
         min_samples_leaf=max(1, int(np.ceil(LEAST_SHARE * len(explanation)))),
         random_state=0,
     ).fit(inputs, flat(explanation.values))
-    rules = _rules(tree.tree_, names, 0, {})
+    # The tree compares numbers of 32 bits.
+    numbers = inputs.astype(np.float32).astype(np.float64)
+    rules = _rules(tree.tree_, names, numbers, 0, {})
     return pd.Series(
         [rules[leaf] for leaf in tree.apply(inputs)],
         index=explanation.index,
@@ -453,6 +455,7 @@ def _inputs(data: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str, object]]]:
 def _rules(
     tree: Any,
     names: list[tuple[str, object]],
+    inputs: np.ndarray,
     node: int,
     bounds: dict[tuple, str],
 ) -> dict[int, str]:
@@ -462,12 +465,45 @@ def _rules(
     if left < 0:
         return {node: " & ".join(bounds.values()) or "all"}
     name, value = names[tree.feature[node]]
-    at = f"{tree.threshold[node]:.3g}"
+    numbers = inputs[:, tree.feature[node]]
+    threshold = tree.threshold[node]
+    is_below = numbers <= threshold
+    missing = np.isnan(numbers)
+    at = _shortest(threshold, numbers)
     below = f"{name} <= {at}"
     above = f"{name} > {at}"
     if value is not None:
         below = f"{name} != {value}"
         above = f"{name} = {value}"
+    elif np.isinf(threshold):  # missing values against all others
+        below = f"{name} is not missing"
+        above = f"{name} is missing"
+    elif missing.any() and tree.missing_go_to_left[node]:
+        below = f"({below} or missing)"
+        is_below |= missing
+    elif missing.any():
+        above = f"({above} or missing)"
     # A later bound on the same number is tighter, and replaces the earlier one.
-    rules = _rules(tree, names, left, bounds | {(name, value, "below"): below})
-    return rules | _rules(tree, names, right, bounds | {(name, value, "above"): above})
+    rules = _rules(
+        tree,
+        names,
+        inputs[is_below],
+        left,
+        bounds | {(name, value, "below"): below},
+    )
+    return rules | _rules(
+        tree,
+        names,
+        inputs[~is_below],
+        right,
+        bounds | {(name, value, "above"): above},
+    )
+
+
+def _shortest(threshold: float, numbers: np.ndarray) -> str:
+    """Return a threshold with the fewest digits, at least three, that split numbers equally."""
+    texts = [f"{threshold:.{n_digits}g}" for n_digits in range(3, 18)]
+    is_below = numbers <= threshold
+    return next(
+        text for text in texts if np.array_equal(numbers <= float(text), is_below)
+    )
