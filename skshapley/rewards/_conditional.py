@@ -276,7 +276,8 @@ class ConditionalReward(_TransportReward):
     correlation_ : ndarray of shape (d, d)
         The correlation of Sigma.
     shrinkage_ : float
-        The weight of the identity in it, or of the factors' correlation.
+        The weight of the identity in it, or of the factors' correlation. A given matrix
+        has 0, or a millionth if it is singular up to this precision.
     n_factors_ : int
         The number of common factors; 0 if it is shrunk towards the identity.
 
@@ -368,6 +369,9 @@ class ConditionalReward(_TransportReward):
             return super()._learned(margins, standard, weights)
         self.n_factors_ = 0
         correlation = self.covariance / np.outer(margins.spread, margins.spread)
+        np.fill_diagonal(correlation, 1.0)  # of constant columns too
+        if np.linalg.eigvalsh(correlation).min() >= LEAST_SHRINKAGE:
+            return correlation, 0.0
         return shrunk_correlation(correlation, LEAST_SHRINKAGE), LEAST_SHRINKAGE
 
 

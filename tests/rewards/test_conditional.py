@@ -65,10 +65,10 @@ def ask(made, coalitions=ALL, references=None):
 
 
 def test_values_agree_with_rows_moved_one_by_one():
-    found = ask(game(ConditionalReward(SIGMA)))
-    np.testing.assert_allclose(
-        found, by_loop(SIGMA), rtol=0, atol=1e-4
-    )  # of 1e-6 of shrinkage
+    reward = ConditionalReward(SIGMA)
+    worth = ask(game(reward))
+    np.testing.assert_allclose(worth, by_loop(SIGMA), rtol=0, atol=1e-12)
+    assert reward.shrinkage_ == 0
 
 
 def test_values_of_linear_models_agree_with_the_closed_form():
