@@ -75,6 +75,8 @@ def by_correlation(X, n_groups: int) -> dict[str, dict[str, list]]:
         names = list(frame.columns[clusters == cluster])
         label = " + ".join(map(str, names[:3]))
         label += f" + {len(names) - 3} more" if len(names) > 3 else ""
+        while label in groups:  # the name of a column, or of columns named alike
+            label += "'"
         groups[label] = {name: [name] for name in names}
     return groups
 

@@ -372,6 +372,15 @@ def test_clusters_of_correlated_columns():
         by_correlation("a.csv", 2)
 
 
+def test_a_column_named_like_a_cluster_has_its_own_group():
+    numbers = np.random.default_rng(0).normal(size=(50, 2))
+    table = pd.DataFrame(numbers[:, [0, 0, 1]], columns=["a", "b", "a + b"])
+    groups = by_correlation(table, 2)
+    assert [*groups.values()] == [{"a": ["a"], "b": ["b"]}, {"a + b": ["a + b"]}]
+    explainer = ShapleyExplainer(lambda X: X.sum(axis=1), groups=groups).fit(table)
+    assert explainer.explain(table[:2]).feature_names.tolist() == ["a", "b", "a + b"]
+
+
 @pytest.mark.parametrize("kind", ["date", "category"])
 def test_dates_and_ordered_categories_have_ranks(kind):
     place = np.random.default_rng(0).permutation(60)
