@@ -133,6 +133,12 @@ def test_invalid_rows(rows):
         made()[rows]
 
 
+@pytest.mark.parametrize("output", [None, 2.0, {0}])
+def test_invalid_outputs(output):
+    with pytest.raises(IndexError, match=r"Explanation has 2 outputs, .* got"):
+        made(2)[0, 1, output]
+
+
 def test_mask_of_wrong_length():
     with pytest.raises(IndexError):
         made()[np.array([True, False])]

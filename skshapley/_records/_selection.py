@@ -43,9 +43,9 @@ def chosen(explanation: SomeRecord, key: Any) -> SomeRecord:
         raise TypeError(
             f"{OWNER} takes [rows, features, outputs]; got {len(key)} indices.",
         )
-    row_key, which, output_key = (*key, slice(None), None)[:3] if len(key) < 3 else key
+    row_key, which, output_key = (*key, slice(None), slice(None))[:3]
     selection = rows(explanation, row_key)
-    if output_key is not None and not _is_all(output_key):
+    if not _is_all(output_key):
         selection = outputs(selection, output_key)
     return selection if _is_all(which) else players(selection, which)
 
