@@ -13,6 +13,7 @@ from skshapley import ShapleyExplainer
 from skshapley._inference._means import limits_of_changes
 from skshapley.batches import explain_batches
 from skshapley.comparison import compare, drift, find_cohorts
+from skshapley.explanation import Settings
 
 
 def explained(model, n=120, seed=0, **parameters):
@@ -252,6 +253,22 @@ REFUSED = {
 def test_invalid_arguments_are_refused(call, error, message):
     with pytest.raises(error, match=message):
         call(explained(classes))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"index": "banzhaf"}, {"reward": "baseline"}, {"response_method": "log_odds"}],
+)
+def test_different_quantities_are_not_compared(options):
+    model = LogisticRegression().fit([[0.0] * 3, [1.0] * 3], ["no", "yes"])
+    explanation = explained(model)
+    name = next(iter(options))
+    with pytest.raises(ValueError, match=f"compare needs the same {name}: "):
+        compare(explanation, explained(model, **options))
+    same = compare(explanation, explained(model, output="yes"))
+    assert np.abs(same.to_frame()["difference"]).max() == 0
+    # the settings of values from elsewhere are unknown
+    assert compare(dataclasses.replace(explanation, settings=Settings()), explanation)
 
 
 # --- cohorts --------------------------------------------------------------------------

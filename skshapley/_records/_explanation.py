@@ -33,22 +33,15 @@ from skshapley._records._outcome import (
     BY_ROW,
     Record,
     changed,
+    check_same,
     joined,
+    quantity,
 )
 from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
 from skshapley._records._selection import folded
 from skshapley._tools import Hinting, corrected, write_whole
 
 # Names in shap and elsewhere, and their counterparts
-# The settings that determine what the values measure
-QUANTITY = (
-    "response_method",
-    "output",
-    "explained_class",
-    "loss",
-    "reward",
-    "index",
-)
 INSTEAD = {
     "shap_values": "values",
     "expected_value": "base_values",
@@ -648,12 +641,7 @@ class Explanation(Hinting, Record):
             )
         subject = every[0]._subject
         for explanation in every[1:]:
-            for name, value in explanation._subject.items():
-                if subject[name] != value:
-                    raise ValueError(
-                        f"Explanation.merge needs the same {name}: got {subject[name]} "
-                        f"and {value}."
-                    )
+            check_same("Explanation.merge", subject, explanation._subject)
         pairs = [part.interactions for part in every if part.interactions is not None]
         parts: dict[str, Any] = {name: joined(every, name) for name in BY_ROW}
         return replace(
@@ -666,13 +654,13 @@ class Explanation(Hinting, Record):
     @property
     def _subject(self) -> dict[str, Any]:
         """The properties that merged explanations must share."""
-        names = self.output_names
         pairs = self.interactions
         refits = self.refit_values
         return {
-            "feature_names": self.feature_names.tolist(),
-            "output_names": None if names is None else names.tolist(),
-            **{name: getattr(self.settings, name) for name in QUANTITY},
+            **quantity(self),
+            "reward": self.settings.reward,
+            "output": self.settings.output,
+            "explained_class": self.settings.explained_class,
             "index of interactions": None if pairs is None else pairs.index,
             "number of refits": None if refits is None else refits.shape[2],
         }

@@ -436,5 +436,31 @@ class Record(Frozen):
         return len(self.values)
 
 
+def quantity(record: Record) -> dict[str, Any]:
+    """Return the players, outputs and known settings that define the values of a record."""
+    names = record.output_names
+    settings = record.settings
+    output = settings.explained_class if settings.output is None else settings.output
+    parts = {
+        "feature_names": record.feature_names.tolist(),
+        "output_names": None if names is None else names.tolist(),
+    }
+    # values of other packages have no settings
+    if settings.reward is not None:
+        for name in ("response_method", "loss", "reward", "index"):
+            parts[name] = getattr(settings, name)
+        parts["output"] = output
+    return parts
+
+
+def check_same(owner: str, first: dict[str, Any], second: dict[str, Any]) -> None:
+    """Raise ValueError if two records measure different quantities."""
+    for name, value in first.items():
+        if name in second and value != second[name]:
+            raise ValueError(
+                f"{owner} needs the same {name}: got {value} and {second[name]}."
+            )
+
+
 # An explanation, of which a part is an explanation too
 SomeRecord = TypeVar("SomeRecord", bound=Record)

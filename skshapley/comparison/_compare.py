@@ -21,6 +21,7 @@ from skshapley._records._importance import (
     table_index,
     units,
 )
+from skshapley._records._outcome import check_same, quantity
 from skshapley._records._summary import gap_shows
 from skshapley._tools import Count, OneOf, check_values
 from skshapley.explanation import Explanation
@@ -78,19 +79,6 @@ def check_names(owner: str, names: tuple[str, str]) -> None:
     pair = isinstance(names, tuple | list) and len(names) == 2 and names[0] != names[1]
     if not pair or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{owner} takes names as two different str; got {names!r}.")
-
-
-def check_same_players(owner: str, one: Explanation, other: Explanation) -> None:
-    """Raise ValueError for explanations of different players or outputs."""
-    for name in ("feature_names", "output_names"):
-        names = [
-            None if part is None else part.tolist()
-            for part in (getattr(one, name), getattr(other, name))
-        ]
-        if names[0] != names[1]:
-            raise ValueError(
-                f"{owner} needs the same {name}: got {names[0]} and {names[1]}."
-            )
 
 
 KIND = {"kind": OneOf(("importance", "attribution"))}
@@ -263,7 +251,8 @@ def compare(
     Parameters
     ----------
     first, second : Explanation or ExplanationDataset
-        Of the same features and outputs. A dataset is read batch by batch.
+        Of the same features and outputs, by the same response method, reward and index.
+        A dataset is read batch by batch.
     names : tuple of two str, default=("first", "second")
         Names of the two explanations.
 
@@ -274,7 +263,8 @@ def compare(
     Raises
     ------
     ValueError, TypeError
-        For explanations of other features or outputs, without rows, or wrong names.
+        For explanations of other features, outputs or settings such as the reward,
+        without rows, or wrong names.
 
     See Also
     --------
@@ -309,7 +299,7 @@ def compare(
     check_names("compare", names)
     first_rows = Rows(first, "compare")
     second_rows = Rows(second, "compare")
-    check_same_players("compare", first_rows.sample, second_rows.sample)
+    check_same("compare", quantity(first_rows.sample), quantity(second_rows.sample))
     values = np.concatenate(
         [flat(first_rows.sample.values), flat(second_rows.sample.values)]
     )

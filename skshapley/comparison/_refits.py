@@ -25,8 +25,9 @@ from scipy.special import fdtrc, fdtri
 
 from skshapley._inference._means import adjusted
 from skshapley._records._importance import check_confidence, flat, table_index
+from skshapley._records._outcome import check_same, quantity
 from skshapley._tools import OneOf, check_values
-from skshapley.comparison._compare import check_names, check_same_players
+from skshapley.comparison._compare import check_names
 from skshapley.explanation import Explanation
 
 KINDS = {"kind": OneOf(("feature", "row", "value"))}
@@ -236,8 +237,8 @@ def compare_refits(
     Raises
     ------
     ValueError, TypeError
-        For explanations without refits, of other rows, features or outputs, or wrong
-        names.
+        For explanations without refits, of other rows, features, outputs or settings
+        such as the reward, or wrong names.
 
     Notes
     -----
@@ -270,7 +271,7 @@ def compare_refits(
                 f"got {type(explanation).__name__} without them for {name!r}: explain "
                 "both models by RefitExplainer(model).fit(X, y).explain(rows)."
             )
-    check_same_players("compare_refits", first, second)
+    check_same("compare_refits", quantity(first), quantity(second))
     if not first.index.equals(second.index) or not first.data.equals(second.data):
         raise ValueError(
             "compare_refits needs explanations of the same rows; got "

@@ -369,7 +369,7 @@ class ConditionalReward(_TransportReward):
             return super()._learned(margins, standard, weights)
         self.n_factors_ = 0
         correlation = self.covariance / np.outer(margins.spread, margins.spread)
-        np.fill_diagonal(correlation, 1.0)  # of constant columns too
+        np.fill_diagonal(correlation, 1.0)  # constant columns have no variance
         if np.linalg.eigvalsh(correlation).min() >= LEAST_SHRINKAGE:
             return correlation, 0.0
         return shrunk_correlation(correlation, LEAST_SHRINKAGE), LEAST_SHRINKAGE
