@@ -431,7 +431,7 @@ def masking_curve(
         # (Chen et al., 2018).
         if hasattr(explainer.estimator, "predict_proba"):
             explainer = explainer._with(response_method="log_odds", output="predicted")
-        game = explainer.reward_.game(X)
+        game = explainer.reward_.game(explainer._table(X))
         if {len(v) for v in values} != {game.n_players} or len(values) != game.n_rows:
             raise ValueError(
                 f"masking_curve got values of {len(values)} rows with"

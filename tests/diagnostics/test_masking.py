@@ -101,6 +101,19 @@ def test_regressors_are_measured_in_their_response():
     np.testing.assert_allclose(curve.insertion[:, 1], 0, atol=1e-14)
 
 
+def test_rows_are_read_as_explain_reads_them():
+    """A frame with columns in another order has the same curve."""
+    table = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(30, 3)), columns=[*"abc"]
+    )
+    explainer = ShapleyExplainer(lambda X: X.to_numpy() @ [4.0, 2.0, 1.0])
+    explanation = explainer.fit(table[:20]).explain(table[20:])
+    expected = masking_curve(explainer, explanation, table[20:])
+    curve = masking_curve(explainer, explanation, table.loc[20:, ["c", "a", "b"]])
+    np.testing.assert_array_equal(curve.deletion, expected.deletion)
+    np.testing.assert_array_equal(curve.insertion, expected.insertion)
+
+
 def test_the_band_is_the_interval_of_the_mean():
     # 2000 games of one player worth N(1, 4): the band's half-width is 1.96 *
     # 2/sqrt(2000)
