@@ -332,8 +332,8 @@ def test_rules_of_cohorts_say_where_missing_values_are():
     explainer = ShapleyExplainer(lambda X: ~(X[:, 0] <= 0) * 1.0)
     cohorts = find_cohorts(explainer.fit(table[:50]).explain(table), 2)
     assert set(cohorts[missing]) == {cohorts[0]}
-    assert cohorts[0].startswith("(x0 > ")
-    assert cohorts[0].endswith(" or missing)")
+    assert cohorts[0].startswith("x0 > ")
+    assert cohorts[0].endswith(" (or missing)")
 
 
 def test_cohorts_of_infinite_and_huge_numbers():

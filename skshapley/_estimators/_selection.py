@@ -9,8 +9,8 @@ unexplained. Its mean is the mean of phi_j^2 + phi_j (y - f): the mean squared
 attribution if the model is right, and less if it overfitted. For a column that is
 independent of the target and of all other columns, the mean is zero or below for any
 model: E phi_j is then 0 given the others, and interactions are shared equally, so E
-phi_j phi_k is not below 0. For attributions of log-odds or logarithms, f - phi_j is
-first transformed to a probability or a prediction.
+phi_j phi_k is not below 0. For attributions of log-odds, f - phi_j is first transformed
+to a probability.
 """
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ from skshapley.closed_forms import Logistic
 from skshapley.explanation import Explanation
 from skshapley.rewards import REWARDS, Reward
 
-CLOSE = 1e-4  # tolerance for predictions in single precision
+CLOSE = 1e-4  # tolerance for probabilities in single precision
 
 Link = Callable[[np.ndarray], np.ndarray]
 
@@ -59,8 +59,7 @@ Link = Callable[[np.ndarray], np.ndarray]
 def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Link]:
     """Return the explanation of rows, and the function from response to expected target.
 
-    A classifier with exact log-odds is explained by its log-odds, and a regressor with
-    exact logarithms of predictions by these.
+    A classifier with exact log-odds is explained by its log-odds.
 
     Parameters
     ----------
@@ -72,7 +71,8 @@ def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Li
     # probabilities.
     logistic = isinstance(explainer.exact_, Logistic)
     exact = "log_odds" if logistic else explainer._way.labels.settings.exact_response
-    if exact is not None:
+    # Gains of regressors are in squared units of the target, not of its logarithm.
+    if exact is not None and is_classifier(explainer.estimator):
         explanation = (
             ShapleyExplainer(
                 **{**explainer.get_params(deep=False), "response_method": exact}
@@ -80,19 +80,20 @@ def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Li
             .fit(explainer.background_)
             .explain(X)
         )
-        link: Link
-        if not is_classifier(explainer.estimator):
-            link = np.exp
-            expected = explainer.estimator.predict(X)
-        elif explanation.values.ndim == 2:
-            link = expit
-            expected = explainer.estimator.predict_proba(X)[:, 1]
-        else:
-            link = partial(softmax, axis=-1)
-            expected = explainer.estimator.predict_proba(X)
-        # The link must reproduce the model's predictions; otherwise the gains would be
-        # of another model.
-        if np.allclose(link(explanation.predictions), expected, CLOSE, CLOSE):
+        link: Link = (
+            expit if explanation.values.ndim == 2 else partial(softmax, axis=-1)
+        )
+        probabilities = explainer.estimator.predict_proba(X)
+        if explanation.values.ndim == 2:
+            probabilities = probabilities[:, 1]
+        # The link must reproduce the model's probabilities; otherwise the gains would
+        # be of another model.
+        if np.allclose(
+            link(explanation.predictions),
+            probabilities,
+            rtol=0,
+            atol=CLOSE,
+        ):
             return explanation, link
     return explainer.explain(X), _same
 
@@ -166,8 +167,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     feature_importances_ : ndarray of shape (d,)
         Mean gains, in squared units of the target (log-odds times probability if a
-        classifier is explained by its log-odds, logarithms times target if a regressor
-        is explained by logarithms). Negative means are replaced by 0.
+        classifier is explained by its log-odds). Negative means are replaced by 0.
     p_values_ : ndarray of shape (d,)
         Under the null hypothesis that the feature has no information about the target.
     explanation_ : Explanation

@@ -414,9 +414,7 @@ def find_cohorts(explanation: Explanation, n_cohorts: int = 4) -> pd.Series:
         min_samples_leaf=max(1, int(np.ceil(LEAST_SHARE * len(explanation)))),
         random_state=0,
     ).fit(inputs, flat(explanation.values))
-    # The tree compares numbers of 32 bits.
-    numbers = inputs.astype(np.float32).astype(np.float64)
-    rules = _rules(tree.tree_, names, numbers, 0, {})
+    rules = _rules(tree.tree_, names, inputs, 0, {})
     return pd.Series(
         [rules[leaf] for leaf in tree.apply(inputs)],
         index=explanation.index,
@@ -438,8 +436,9 @@ def _inputs(data: pd.DataFrame) -> tuple[np.ndarray, list[tuple[str, object]]]:
         for value in pd.unique(column.dropna()):
             columns.append((column == value).fillna(False).to_numpy(dtype=np.float64))
             names.append((str(name), value))
-    # Trees of scikit-learn sum numbers of 32 bits, and refuse larger ones.
-    return np.column_stack(columns).clip(-1e30, 1e30), names
+    # Trees of scikit-learn sum and compare numbers of 32 bits, and refuse larger ones.
+    numbers = np.column_stack(columns).clip(-1e30, 1e30).astype(np.float32)
+    return numbers.astype(np.float64), names
 
 
 def _rules(
@@ -459,7 +458,12 @@ def _rules(
     threshold = tree.threshold[node]
     is_below = numbers <= threshold
     missing = np.isnan(numbers)
-    at = _shortest(threshold, numbers)
+    is_left = is_below | (missing & bool(tree.missing_go_to_left[node]))
+    texts = (f"{threshold:.{n_digits}g}" for n_digits in range(3, 18))
+    # the fewest digits that split the rows equally
+    at = next(
+        text for text in texts if np.array_equal(numbers <= float(text), is_below)
+    )
     below = f"{name} <= {at}"
     above = f"{name} > {at}"
     if value is not None:
@@ -468,32 +472,22 @@ def _rules(
     elif np.isinf(threshold):  # missing values against all others
         below = f"{name} is not missing"
         above = f"{name} is missing"
-    elif missing.any() and tree.missing_go_to_left[node]:
-        below = f"({below} or missing)"
-        is_below |= missing
+    elif (missing & is_left).any():
+        below += " (or missing)"
     elif missing.any():
-        above = f"({above} or missing)"
+        above += " (or missing)"
     # A later bound on the same number is tighter, and replaces the earlier one.
     rules = _rules(
         tree,
         names,
-        inputs[is_below],
+        inputs[is_left],
         left,
         bounds | {(name, value, "below"): below},
     )
     return rules | _rules(
         tree,
         names,
-        inputs[~is_below],
+        inputs[~is_left],
         right,
         bounds | {(name, value, "above"): above},
-    )
-
-
-def _shortest(threshold: float, numbers: np.ndarray) -> str:
-    """Return a threshold with the fewest digits, at least three, that split numbers equally."""
-    texts = [f"{threshold:.{n_digits}g}" for n_digits in range(3, 18)]
-    is_below = numbers <= threshold
-    return next(
-        text for text in texts if np.array_equal(numbers <= float(text), is_below)
     )

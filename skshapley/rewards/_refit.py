@@ -121,13 +121,11 @@ def with_constants(table: Any, row: Any, present: NDArray[np.bool_]) -> Any:
 
 def row_without_gaps(table: Any) -> Any:
     """Return a row of the first value of each column that is not missing."""
+    places = pd.isna(as_pandas(table)).to_numpy().argmin(axis=0).tolist()
+    columns = np.arange(len(places))
     row = take_rows(table, slice(0, 1))
-    gaps = pd.isna(as_pandas(row)).to_numpy()[0]
-    columns = np.arange(len(gaps))
-    for column in np.flatnonzero(gaps):
-        values = as_pandas(table).iloc[:, column]
-        place = int(values.isna().argmin())
-        donor = take_rows(table, slice(place, place + 1))
+    for column in np.flatnonzero(places):
+        donor = take_rows(table, slice(places[column], places[column] + 1))
         row = with_constants(row, donor, columns != column)
     return row
 
