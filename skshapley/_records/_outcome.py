@@ -440,16 +440,21 @@ def quantity(record: Record) -> dict[str, Any]:
     """Return the players, outputs and known settings that define the values of a record."""
     names = record.output_names
     settings = record.settings
-    output = settings.explained_class if settings.output is None else settings.output
     parts = {
         "feature_names": record.feature_names.tolist(),
         "output_names": None if names is None else names.tolist(),
     }
     # values of other packages have no settings
     if settings.reward is not None:
-        for name in ("response_method", "loss", "reward", "index"):
-            parts[name] = getattr(settings, name)
-        parts["output"] = output
+        parts |= {
+            "response_method": settings.response_method,
+            "loss": settings.loss,
+            "reward": settings.reward,
+            "index": settings.index,
+            "output": settings.explained_class
+            if settings.output is None
+            else settings.output,
+        }
     return parts
 
 
