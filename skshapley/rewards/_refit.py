@@ -98,14 +98,11 @@ def without_values(table: Any, columns: NDArray[np.intp]) -> Any:
         )
         masked[:, columns] = np.nan
         return masked
-    masked = table.copy()
-    for column in columns:
-        name = table.columns[column]
-        values = table[name]
-        # pandas would make objects of bools with missing values
-        values = values.astype(float) if values.dtype == bool else values
-        masked[name] = values.mask(np.ones(len(values), dtype=bool))
-    return masked
+    # pandas would make objects of bools with missing values
+    lost = table.iloc[:, columns]
+    lost = lost.astype(dict.fromkeys(lost.columns[lost.dtypes == "bool"], float))
+    empty = lost.iloc[:0].reindex(table.index)
+    return pd.concat([table.drop(columns=empty.columns), empty], axis=1)[table.columns]
 
 
 def with_constants(table: Any, row: Any, present: NDArray[np.bool_]) -> Any:
