@@ -325,14 +325,13 @@ def test_invalid_means_are_refused():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda empty: empty.importance(),
         lambda empty: empty.importance(confidence=0.95),
         lambda empty: empty.plot.bar(),
         lambda empty: empty.plot.beeswarm(),
     ],
 )
 def test_summaries_of_no_rows_are_refused(call):
-    with pytest.raises(ValueError, match="needs at least one row; got none"):
+    with pytest.raises(ValueError, match=r"needs at least one row.*; got none"):
         call(made()[:0])
 
 

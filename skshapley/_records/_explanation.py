@@ -511,8 +511,8 @@ class Explanation(Hinting, Record):
         Raises
         ------
         ValueError
-            For an unknown column, a wrong number of labels, an invalid confidence, or
-            without rows.
+            For an unknown column, a wrong number of labels, an invalid confidence, or a
+            confidence without rows.
 
         Examples
         --------
@@ -538,8 +538,6 @@ class Explanation(Hinting, Record):
         x0       0.0   6.6
         x1       0.0  13.7
         """
-        if not len(self):
-            raise ValueError("Explanation.importance needs at least one row; got none.")
         if cohorts is not None:
             masks = cohort_masks(self, cohorts, "Explanation.importance")
             return pd.concat(
@@ -559,6 +557,10 @@ class Explanation(Hinting, Record):
                 kind="stable",
             )
         check_confidence("Explanation.importance", confidence, simultaneous)
+        if not len(self):
+            raise ValueError(
+                "Explanation.importance needs at least one row for a confidence; got none."
+            )
         return inferred_importance(lambda: [self], self, confidence, simultaneous)
 
     def to_shap(self) -> Any:

@@ -302,18 +302,20 @@ def asked_module(module: Any, X: Any) -> Any:
             f"A torch module takes numbers, and got a table of dtype {table.dtype}: "
             "encode its columns, or pass a function that encodes the table."
         )
-    floating = (p for p in module.parameters() if p.is_floating_point())
-    # Without one, numbers are of the default type, on the default device.
-    parameter = next(floating, torch.empty(0))
+    parameter = next((p for p in module.parameters() if p.is_floating_point()), None)
+    kind = torch.float32 if parameter is None else parameter.dtype
+    device = None if parameter is None else parameter.device
     training = [part for part in module.modules() if part.training]
     module.eval()  # switches dropout off
     try:
         with torch.no_grad():
-            values = as_numpy(module(torch.as_tensor(table).to(parameter)))
+            values = as_numpy(
+                module(torch.as_tensor(table).to(device=device, dtype=kind))
+            )
     except Exception as error:
         raise RuntimeError(
             f"The torch module {type(module).__name__} failed on {len(table)} rows of "
-            f"{table.shape[1]} columns, {parameter.dtype} on {parameter.device}, with "
+            f"{table.shape[1]} columns, {kind} on {device}, with "
             f"{type(error).__name__}: {error}. Pass the columns that it was trained "
             "on, or a function of the table."
         ) from error
