@@ -153,7 +153,7 @@ def probe_table(
     -------
     table : DataFrame of shape (n, d)
     """
-    table = base.iloc[[0] * len(owner)]
+    table = base.iloc[[0] * len(owner)].copy()  # pandas 2 warns without a copy
     for place, column in enumerate(columns):
         table.iloc[np.flatnonzero(owner == place), place] = column.probes.array
     return table

@@ -236,14 +236,20 @@ def named_pipeline():
     return make_pipeline(columns, filled, KNeighborsRegressor(5))
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+LIBRARIES = [
+    "pandas",
+    pytest.param(
+        "polars",
+        marks=pytest.mark.skipif(
+            parse_version(sklearn.__version__) < parse_version("1.8"),
+            reason="scikit-learn then finds columns by a protocol that polars 2 dropped",
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_models_that_name_columns_get_missing_values(library):
-    if library == "polars" and parse_version(sklearn.__version__) < parse_version(
-        "1.8"
-    ):
-        pytest.skip(
-            "scikit-learn then finds columns by a protocol that polars 2 dropped"
-        )
     table = frame_of_kinds()
     target = table["pay"] * (table["city"] == "Oslo") + table["rooms"]
     model = named_pipeline().fit(table, target)
@@ -277,7 +283,7 @@ def fitted_to(names, table, target):
     return make_pipeline(columns, boosted).fit(table, target)
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_constant_columns_are_worth_as_much_as_none(library):
     """Boosted trees that name their columns learn nothing from constant ones."""
     table = frame_of_kinds()[["city", "pay", "rooms"]]
