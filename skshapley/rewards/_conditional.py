@@ -149,7 +149,7 @@ class RemainderGame(TransportGame):
 class _TransportReward(NumericReward):
     """Base class of rewards that move background rows towards the present columns."""
 
-    game_class = TransportGame
+    _game_class = TransportGame
     mixed = "raw columns, which move together"
 
     def _model(self, **parts) -> TransportModel:

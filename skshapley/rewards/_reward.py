@@ -337,13 +337,12 @@ class BackgroundReward(Portable, Reward):
         Whether each value uses all background rows, as it does with a link.
     mixed : str
         Description of the mixed columns.
-    game_class : type
-        The class of games of plain means.
     """
 
     pooled: ClassVar[bool] = False
     mixed: ClassVar[str] = "raw columns"
-    game_class: ClassVar[type[InterventionalGame]] = InterventionalGame
+    # the class of games of plain means
+    _game_class: ClassVar[type[InterventionalGame]] = InterventionalGame
     masked_: Any
 
     def fit(self, response, background, weights, players) -> Self:
@@ -442,7 +441,7 @@ class BackgroundReward(Portable, Reward):
         # Raw columns stay beside transformed ones: equality of players is defined on
         # raw columns.
         instances = Instances.of(masked.response, table, X, active)
-        return self.game_class(masked, instances, self.row_order_)
+        return self._game_class(masked, instances, self.row_order_)
 
     def _active(self, X) -> NDArray[np.bool_]:
         """Return the players with a possible effect in each row, ``(r, p)``."""
