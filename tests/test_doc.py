@@ -58,6 +58,19 @@ def test_page_runs(page, monkeypatch):
     assert not failed
 
 
+def test_code_that_pages_show_exists():
+    pattern = r"literalinclude:: (\S+)\n(?: +:(?!pyobject).*\n)*(?: +:pyobject: (\S+))?"
+    included = [
+        (page.parent / path, name)
+        for page in PAGES
+        for path, name in re.findall(pattern, page.read_text(encoding="utf-8"))
+    ]
+    assert any(name for _, name in included)
+    for path, name in included:
+        text = path.read_text(encoding="utf-8")
+        assert re.search(rf"^(class|def) {name}\b", text, re.MULTILINE) or not name
+
+
 def test_page_on_catboost_runs(capsys):
     """Runs only if CatBoost is installed, which the tests do not require."""
     pytest.importorskip("catboost")
