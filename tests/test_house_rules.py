@@ -447,6 +447,16 @@ def test_files_have_no_import_cycles():
     assert not rings, f"files that import each other: {rings}"
 
 
+def test_usual_explanations_stay_short_roads():
+    """Files entered, and calls of the package inside each other."""
+    pytest.importorskip("xgboost")
+    limits = {"a perceptron": (30, 15), "boosted trees": (12, 12)}
+    for model, story in SIZE["stories"]().items():
+        n_files, levels = limits[model]
+        assert len(story.files) <= n_files, (model, story.files)
+        assert story.levels <= levels, (model, story.levels)
+
+
 def test_circle_rule_sees_files_of_one_room():
     texts = {
         "skshapley.plots._bar": "from skshapley.plots import _style",
