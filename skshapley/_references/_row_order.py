@@ -337,6 +337,21 @@ def _differ(weights: np.ndarray) -> bool:
     return bool(weights.min() < weights.max())
 
 
+def systematic_rows(ends: np.ndarray, n: int, start: float) -> np.ndarray:
+    """Return n rows in proportion to weight, at equal steps along their cumulative weights.
+
+    Parameters
+    ----------
+    ends : ndarray of shape (b,)
+        Cumulative weights of sum 1.
+    n : int
+    start : float
+        The first place, in [0, 1) steps.
+    """
+    places = (np.arange(n) + start) / n
+    return np.searchsorted(ends, places).clip(0, len(ends) - 1)
+
+
 def _by_weight(
     weights: np.ndarray,
     rng: np.random.Generator,
@@ -345,11 +360,8 @@ def _by_weight(
     b = len(weights)
     if _differ(weights):
         n = min(MOST_PLACES, 8 * b)
-        at = np.cumsum(weights)
-        places = np.searchsorted(at / at[-1], (np.arange(n) + rng.random()) / n).clip(
-            0,
-            b - 1,
-        )
+        ends = np.cumsum(weights)
+        places = systematic_rows(ends / ends[-1], n, rng.random())
     else:
         places = (
             np.arange(b)

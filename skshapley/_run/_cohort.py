@@ -408,7 +408,8 @@ class Cohort:
         """Return an estimate of the solver for the whole game and the whole background."""
         values = estimate.values * self.units
         errors, background_errors = (
-            None if part is None else part * self.units for part in estimate[1:3]
+            None if part is None else part * self.units
+            for part in (estimate.standard_errors, estimate.background_errors)
         )
         additive = estimate.additive
         if self.groups is not None:

@@ -347,8 +347,7 @@ class RefitReward(Portable, Reward):
             names = np.array(column_names(self.background_), dtype=object)[present]
             raise ValueError(
                 f"RefitReward could not fit {type(self.model_).__name__} to the columns "
-                f"{names.tolist()}: {error} To continue, "
-                f"{HINTS[self.absent]}."
+                f"{names.tolist()}: {error} To continue, {HINTS[self.absent]}."
             ) from error
 
 

@@ -134,20 +134,11 @@ class TokenReward(InputReward):
             The present tokens.
         """
         pairs = list(zip(self._absent, self._pieces, strict=True))
-        return [
-            self._head
-            + "".join(
-                [
-                    pair[present]
-                    for pair, present in zip(
-                        pairs,
-                        row,
-                        strict=True,
-                    )
-                ]
-            )
+        tails = [
+            "".join([pair[present] for pair, present in zip(pairs, row, strict=True)])
             for row in np.asarray(coalitions, dtype=bool).tolist()
         ]
+        return [self._head + tail for tail in tails]
 
     def __call__(self, coalitions) -> NDArray[np.float64]:
         """Return the values of coalitions ``(m, p)``; ``(m,)``, or ``(m, k)`` for k outputs."""

@@ -14,10 +14,11 @@ derivative for each pair.
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from skshapley._references import RowOrder
+from skshapley._references import RowOrder, systematic_rows
 from skshapley._tools import OneOf, uniform_permutations
 from skshapley.designs import ExtendedDesign, PermutationDesign
 from skshapley.samplers._base import Bought, Price, Sampler, SamplerTask, SamplerTraits
@@ -234,6 +235,12 @@ class _Rows:
         self._rest = np.empty(0, dtype=np.intp)
         self._first_rounds = FIRST_ROUNDS
 
+    @cached_property
+    def _by_weight(self) -> np.ndarray:
+        """The rows of a round after the first ones, ``(b,)``."""
+        b = len(self._weights)
+        return systematic_rows(np.cumsum(self._weights), b, 0.5)
+
     def take(self, n: int) -> np.ndarray:
         while len(self._rest) < n:
             self._rest = np.append(self._rest, self._next())
@@ -249,11 +256,7 @@ class _Rows:
             return self._rng.choice(b, size=DRAWN_TOGETHER, p=self._weights)
         if self._row_order is None:
             n_rounds = -(-DRAWN_TOGETHER // b)
-            by_weight = np.searchsorted(
-                np.cumsum(self._weights),
-                (np.arange(b) + 0.5) / b,
-            )
-            rounds = np.tile(by_weight, (n_rounds, 1))
+            rounds = np.tile(self._by_weight, (n_rounds, 1))
             rounds[: self._first_rounds] = np.arange(b)
             self._first_rounds = max(0, self._first_rounds - n_rounds)
             return self._rng.permuted(rounds, axis=1).ravel()

@@ -419,18 +419,6 @@ CONSTANT = 1e-6
 RARE = 3.0
 
 
-# The sizes that contributions determine, computed when they are used
-SIZES = (
-    "own",
-    "largest",
-    "range",
-    "sizes",
-    "frequent",
-    "single",
-    "_variations",
-)
-
-
 class Scale:
     """The sizes of contributions, by row, player and output.
 
@@ -582,6 +570,12 @@ class Scale:
             )
 
         return np.maximum(up_to_limits(sizes), 0.0) / up_to_limits(counts)
+
+
+# They hold until the next contributions.
+SIZES = [
+    name for name, part in vars(Scale).items() if isinstance(part, cached_property)
+]
 
 
 def unseen(
