@@ -159,7 +159,7 @@ def test_noise_of_attributions_is_subtracted():
     def found(values, errors):
         sure = ShapleyExplainer(lambda X: X[:, 0]).fit(phi[:2]).explain(phi)
         shown = dataclasses.replace(sure, values=values, standard_errors=errors)
-        return gains(shown, _same, shown.predictions + rest)
+        return gains(shown, _same, shown.predictions + rest, np.eye(1, dtype=bool))
 
     np.testing.assert_allclose(
         found(phi, None)[:, 0], phi[:, 0] ** 2 + phi[:, 0] * rest
@@ -192,6 +192,31 @@ def test_useless_columns_are_selected_at_most_at_the_stated_rate(model):
         selected += found.get_support()[2:].sum()
     assert small <= 75 + 27
     assert selected <= small
+
+
+def test_correlated_useless_columns_are_not_selected():
+    """At most 2 of 10 tables, nominally a twentieth; the gains alone select in all ten."""
+    false = useful = 0
+    for run in range(10):
+        rng = np.random.default_rng(run)
+        useless = rng.normal(size=(100, 5))
+        copies = useless + rng.normal(scale=0.2, size=useless.shape)
+        X = np.column_stack([rng.normal(size=(100, 1)), useless, copies])
+        y = X[:, 0] + rng.normal(size=100)
+        support = ShapleyImportance(LinearRegression()).fit(X, y).get_support()
+        useful += support[0]
+        false += support[1:].any()
+    assert useful == 10
+    assert false <= 2
+
+
+def test_columns_that_correct_each_other_are_selected():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
+    y = 0.8 * X[:, 0] - 0.6 * X[:, 1] + rng.normal(scale=0.5, size=200)
+    found = ShapleyImportance(LinearRegression()).fit(X, y)
+    assert found.get_support(indices=True).tolist() == [0, 1]
 
 
 def test_frames_keep_their_columns_and_types():

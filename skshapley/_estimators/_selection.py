@@ -11,6 +11,12 @@ independent of the target and of all other columns, the mean is zero or below fo
 model: E phi_j is then 0 given the others, and interactions are shared equally, so E
 phi_j phi_k is not below 0. For attributions of log-odds, f - phi_j is first transformed
 to a probability.
+
+If useless columns are correlated with each other, a linear model gives them coefficients
+of opposite signs, and their gains are positive on average. Their common gain, with the
+sum of their attributions for phi_j, is not: the sums of all attributions that are
+correlated with each other are again independent of the others. A feature therefore needs
+two gains, its own and that of all features with correlated attributions.
 """
 
 from collections.abc import Callable
@@ -20,6 +26,7 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.feature_selection import SelectorMixin
@@ -52,6 +59,8 @@ from skshapley.explanation import Explanation
 from skshapley.rewards import REWARDS, Reward
 
 CLOSE = 1e-4  # tolerance for probabilities in single precision
+# Correlations beyond so many standard errors count. By chance, 1 of 16,000 pairs has one.
+CORRELATED = 4.0
 
 Link = Callable[[np.ndarray], np.ndarray]
 
@@ -98,8 +107,13 @@ def explained_rows(explainer: ShapleyExplainer, X: Any) -> tuple[Explanation, Li
     return explainer.explain(X), _same
 
 
-def gains(explanation: Explanation, link: Link, targets: np.ndarray) -> np.ndarray:
-    """Return the gain of each player at each row, summed over outputs.
+def gains(
+    explanation: Explanation,
+    link: Link,
+    targets: np.ndarray,
+    groups: np.ndarray,
+) -> np.ndarray:
+    """Return the gain of the group of each player at each row, summed over outputs.
 
     Parameters
     ----------
@@ -108,20 +122,37 @@ def gains(explanation: Explanation, link: Link, targets: np.ndarray) -> np.ndarr
         From the explained response to the expected target.
     targets : ndarray of shape (r,) or (r, k)
         Numbers, or 1 for the class of the row.
+    groups : ndarray of shape (p, p), bool
+        The players in the group of each player.
 
     Returns
     -------
     gains : ndarray of shape (r, p)
     """
-    values = explanation.values
+    values = np.einsum("jg,rg...->rj...", groups, explanation.values)
     errors = explanation.standard_errors
-    # The prediction without the player's contribution, on the scale of the response.
+    # The prediction without the group's contribution, on the scale of the response.
     gain = values * (targets[:, None] - link(explanation.predictions[:, None] - values))
     if link is _same and errors is not None:
-        gain = (
-            gain - np.nan_to_num(errors) ** 2
-        )  # the contribution of noise to a square
+        # the contribution of noise to a square
+        variances = np.nan_to_num(errors) ** 2
+        gain = gain - np.einsum("jg,rg...->rj...", groups, variances)
     return gain if gain.ndim == 2 else gain.sum(axis=2)
+
+
+def correlated_players(values: np.ndarray) -> np.ndarray:
+    """Return the groups of players with correlated attributions, ``(p, p)`` bool.
+
+    Parameters
+    ----------
+    values : ndarray of shape (r, p) or (r, p, k)
+    """
+    rows, p = values.shape[:2]
+    with np.errstate(invalid="ignore"):  # constant attributions have no correlation
+        correlations = np.corrcoef(np.moveaxis(values, 1, 0).reshape(p, -1))
+    linked = np.abs(np.atleast_2d(correlations)) > CORRELATED / np.sqrt(rows)
+    labels = connected_components(linked)[1]
+    return labels[:, None] == labels
 
 
 def _same(response: np.ndarray) -> np.ndarray:
@@ -169,7 +200,8 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Mean gains, in squared units of the target (log-odds times probability if a
         classifier is explained by its log-odds). Negative means are replaced by 0.
     p_values_ : ndarray of shape (d,)
-        Under the null hypothesis that the feature has no information about the target.
+        Under the null hypothesis that neither the feature nor any feature with
+        correlated attributions has information about the target.
     explanation_ : Explanation
         The attributions of the held-out rows, in the order of X.
     estimator_ : estimator
@@ -184,10 +216,13 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    The test is Student's, over the held-out rows, and one-sided. Two correlated
-    features share their information: both may be selected, or neither. Selected
-    features carry information about the target for this kind of model; they are not
-    causes.
+    The tests are Student's, over the held-out rows, and one-sided. The p-value is the
+    larger one of two: that of the feature's gain, and that of the common gain of all
+    features whose attributions are correlated with it, directly or through others.
+    Without the second, unpenalised models select correlated noise, since its
+    attributions cancel each other. Two correlated features share their information:
+    both may be selected, or neither. Selected features carry information about the
+    target for this kind of model; they are not causes.
 
     References
     ----------
@@ -289,12 +324,14 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         # Folds come in any order; the explanation follows the table.
         by_row = np.argsort(rows, kind="stable")
         self.explanation_ = Explanation.merge([part for part, _ in of_folds])[by_row]
-        self._means = Means.of(
-            np.concatenate([part for _, part in of_folds]),
-            np.full(len(rows), 1 / len(rows)),
-        )
         self._names = column_names(X)
-        self.p_values_ = p_values(self._means)
+        weights = np.full(len(rows), 1 / len(rows))
+        alone = np.eye(len(self._names), dtype=bool)
+        self._means, common = (
+            Means.of(np.concatenate([gain(groups) for _, gain in of_folds]), weights)
+            for groups in (alone, correlated_players(self.explanation_.values))
+        )
+        self.p_values_ = np.maximum(p_values(self._means), p_values(common))
         self.feature_importances_ = np.maximum(self._means.values, 0.0)
         # All rows for the final model; importances come from the folds.
         self.estimator_ = clone(self.estimator).fit(X, y)
@@ -307,8 +344,8 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         train: np.ndarray,
         test: np.ndarray,
         entropy: int,
-    ) -> tuple[Explanation, np.ndarray]:
-        """Return the explanation of a fold's rows by a model of the other rows, and their gains."""
+    ) -> tuple[Explanation, Callable[[np.ndarray], np.ndarray]]:
+        """Return the explanation of a fold's rows, and a function from groups to gains."""
         training_rows = take_rows(X, train)
         held_out = take_rows(X, test)
         model = clone(self.estimator).fit(training_rows, y[train])
@@ -323,14 +360,19 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             importance = GlobalImportance(model, **options)
             importance.fit(training_rows, y[train])
             losses = importance.explain(held_out, y[test]).rows
-            return losses, losses.values
+            return losses, lambda _: losses.values
         explainer = ShapleyExplainer(model, **options).fit(training_rows)
         explanation, link = explained_rows(explainer, held_out)
         targets = y[test]
         if is_classifier(model):
             targets = targets[:, None] == model.classes_
             targets = targets[:, 1] if explanation.output_names is None else targets
-        return explanation, gains(explanation, link, targets.astype(np.float64))
+        return explanation, partial(
+            gains,
+            explanation,
+            link,
+            targets.astype(np.float64),
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return importances, tests and the selection, the most important feature first.
