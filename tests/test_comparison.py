@@ -365,6 +365,34 @@ def test_limits_of_a_single_feature_by_hand():
     assert not line.loc[["a", "b"], "alarm"].any()
 
 
+def test_periods_of_categories_have_their_order():
+    explanation = explained(product, 120)
+    months = pd.Categorical(np.repeat(["jan", "feb", "mar"], 40), ["jan", "feb", "mar"])
+    chart = drift(explanation, months)
+    assert chart.baseline == ["jan"]
+    assert chart.table["period"].unique().tolist() == ["jan", "feb", "mar"]
+    by_number = drift(explanation, np.repeat([1, 2, 3], 40)).table
+    columns = ["mean", "low", "high"]
+    pd.testing.assert_frame_equal(chart.table[columns], by_number[columns])
+
+
+def test_no_row_without_a_label_is_lost():
+    labels = np.array(["missing", None, "may"], dtype=object)
+    chart = drift(explained(product, 120), np.repeat(labels, 40))
+    rows = chart.table.groupby("period", sort=False)["n_rows"].first()
+    assert rows.to_dict() == {"may": 40, "missing": 80}
+
+
+def test_short_baselines_of_long_tables_are_refused():
+    """The rows are permuted in groups of 5, and the baseline has no whole group."""
+    explanation = explained(lambda X: X[:, 0], 8193)
+    periods = np.repeat([0, 1, 2], [4, 4189, 4000])
+    with pytest.raises(
+        ValueError, match=r"baseline of 4 rows, \[0\], .* needs 15 each"
+    ):
+        drift(explanation, periods)
+
+
 def test_limits_of_drift_have_the_stated_level():
     """All 12,870 divisions into two periods give the exact probability of an alarm.
 

@@ -362,7 +362,8 @@ def cohort_masks(
     # `factorize` gives missing labels the code -1; they form a cohort of their own.
     codes, names = pd.factorize(labels, sort=True)
     masks = {label: codes == code for code, label in enumerate(names)}
-    return masks | ({"missing": codes < 0} if (codes < 0).any() else {})
+    missing = (codes < 0) | masks.get("missing", False)
+    return masks | ({"missing": missing} if missing.any() else {})
 
 
 def spread_errors(refit_values: np.ndarray) -> np.ndarray:

@@ -94,8 +94,8 @@ def drift(
         the model of this period, from `skshapley.RefitExplainer`. The limits then
         include the change by retraining alone.
     periods : str or array-like of shape (r,), default=None
-        A column of the data, or a label for each row, which sort by time. None for a
-        dict, whose keys are the periods.
+        A column of the data, or a label for each row, which sort by time; categories
+        have their own order. None for a dict, whose keys are the periods.
     baseline : label or list of labels, default=None
         The periods to compare with. None: the first period.
     kind : {"attribution", "importance"}, default="attribution"
@@ -147,14 +147,17 @@ def drift(
         counts.update({label: int(mask.sum()) for label, mask in masks.items()})
     # "missing" is no time, so it comes last instead of being sorted.
     dated = [label for label in counts if label != "missing"]
+    column = rows.sample.data[periods] if isinstance(periods, str) else periods
+    dtype = getattr(column, "dtype", None)
+    ordered = isinstance(dtype, pd.CategoricalDtype)
     order = [
-        *pd.Series(dated, dtype=object).sort_values().tolist(),
+        *pd.Series(dated, dtype=dtype if ordered else object).sort_values().tolist(),
         *(["missing"] if "missing" in counts else []),
     ]
     base = _baseline_labels(baseline, order)
-    _check_rows(counts, base, confidence)
     # sums over groups of successive rows of each period; the last group is incomplete
     size = -(-counts.total() // MOST_GROUPS)
+    _check_rows(counts, base, confidence, size)
     sums = {label: np.zeros((counts[label] // size + 1, len(unit))) for label in order}
     n_added: Counter[Any] = Counter()
     for batch, masks in _batches(rows, periods):
@@ -286,16 +289,17 @@ def _baseline_labels(baseline: Any, order: list) -> list:
     return labels
 
 
-def _check_rows(counts: Counter, base: list, confidence: float) -> None:
-    """Raise ValueError for a baseline and periods with too few rows to detect a change."""
-    n = sum(counts[label] for label in base)
-    most = max((counts[label] for label in counts.keys() - set(base)), default=n)
+def _check_rows(counts: Counter, base: list, confidence: float, size: int) -> None:
+    """Raise ValueError for a baseline and periods with too few groups to detect a change."""
+    n = sum(counts[label] // size for label in base)
+    most = max((counts[label] for label in counts.keys() - set(base)), default=0)
     # The smallest p-value of a permutation test is 1 / C(n + most, n): 1/20 for three
-    # rows each.
-    if comb(n + most, n) < 1 / (1 - confidence):
+    # groups each.
+    if comb(n + most // size, n) < 1 / (1 - confidence):
         least = next(n for n in range(2, 99) if comb(2 * n, n) >= 1 / (1 - confidence))
+        n_rows = sum(counts[label] for label in base)
         raise ValueError(
-            f"drift cannot separate a change from chance with a baseline of {n} rows, "
-            f"{base}, and periods of at most {most}: with confidence={confidence} it "
-            f"needs {least} each."
+            f"drift cannot separate a change from chance with a baseline of {n_rows} "
+            f"rows, {base}, and periods of at most {most}: with "
+            f"confidence={confidence} it needs {least * size} each."
         )
