@@ -126,6 +126,21 @@ def test_groups_use_welch_tests_and_common_rows_are_paired():
     assert compare(explanation, explanation).to_frame()["p_value"].tolist() == [1.0] * 3
 
 
+def test_rounding_errors_are_no_differences():
+    X = np.random.default_rng(0).normal(5.0, size=(100, 4))
+    first, second = (
+        ShapleyExplainer(function).fit(X[:30]).explain(X)
+        for function in (product, lambda X: product(X) * (1 / 3) * 3)
+    )
+    assert (first.values != second.values).any()
+    for kind in ("attribution", "importance"):
+        table = compare(first, second).to_frame(kind)
+        assert (table["difference"] == 0).all()
+        assert (table["p_value"].dropna() == 1).all()
+    halves = compare(first[:50], first[50:]).to_frame("attribution")
+    assert halves.loc["x3", "p_value"] == 1  # has no effect
+
+
 def test_importances_agree_with_both_explanations():
     explanation = explained(product, sampler="antithetic", max_rows=150)
     early, late = explanation[:60], explanation[60:]

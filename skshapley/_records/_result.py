@@ -165,10 +165,10 @@ class GlobalExplanation(Hinting):
     def estimation_errors(self) -> np.ndarray:
         """The part of the standard errors ``(p,)`` that a larger budget would remove.
 
-        These are the standard errors for exactly these rows. They are an upper bound if
-        rows have few units, because their errors are widened (`PermutationMean`), or if
-        they share the coalitions. NaN if rows have no errors, as with a single pair of
-        permutations each.
+        These are the standard errors for exactly these rows and the background rows of
+        each. They are an upper bound if rows have few units, because their errors are
+        widened (`PermutationMean`), or if they share the coalitions. NaN if rows have
+        no errors, as with a single pair of permutations each.
         """
         errors = self.rows.standard_errors
         if errors is None:
