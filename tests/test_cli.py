@@ -61,6 +61,11 @@ def folder(tmp_path_factory):
     bad.to_parquet(root / "bad.parquet")
     rows.drop(columns=X.columns[1]).to_parquet(root / "narrow.parquet")
     rows.drop(columns=X.columns[1]).to_csv(root / "narrow.csv", index=False)
+    header, *lines = X[::15].to_csv(index=False).splitlines()
+    (root / "fields.csv").write_text(
+        ",\n".join([header, *lines]).replace(",\n", "\n", 1)
+    )
+    X[::15].astype(str).add("?").to_csv(root / "text.csv", index=False)
     for name in ("broken.skops", "broken.joblib", "broken.parquet"):
         (root / name).write_bytes(b"\x80\x05not what it says")
     cut = (root / "model.joblib").read_bytes()
@@ -70,8 +75,15 @@ def folder(tmp_path_factory):
     return root
 
 
-def explain(folder, out, *more, model="model.skops", data="rows.parquet"):
-    files = {"--model": model, "--background": "bg.parquet", "--data": data}
+def explain(
+    folder,
+    out,
+    *more,
+    model="model.skops",
+    background="bg.parquet",
+    data="rows.parquet",
+):
+    files = {"--model": model, "--background": background, "--data": data}
     arguments = [
         word for option, name in files.items() for word in (option, str(folder / name))
     ]
@@ -240,6 +252,21 @@ WRONG = {
         (),
         r"narrow.csv' .*columns \['sepal width",
     ),
+    "csv fields": (
+        dict(data="fields.csv"),
+        (),
+        "fields.csv'.* lines have more fields than the header",
+    ),
+    "csv fields of the background": (
+        dict(background="fields.csv"),
+        (),
+        "--background '.*fields.csv' cannot be read: .* more fields than the header",
+    ),
+    "text in the background": (
+        dict(background="text.csv"),
+        (),
+        "could not convert string to float",
+    ),
     "key": ({}, ("--keys", "nr"), r"needs the columns \['nr'\]"),
     "long model": (
         dict(model=LONG),
@@ -312,9 +339,7 @@ def test_invalid_configurations(text, message, folder, tmp_path, capsys):
     config = tmp_path / "c.toml"
     config.write_text(text)
     status = explain(folder, tmp_path / "phi", "--config", str(config))
-    assert status == (
-        FAILED if "= 0" in text else USAGE
-    )  # what the explainer refuses by itself
+    assert status == USAGE
     assert re.search(message, capsys.readouterr().err)
 
 
@@ -502,9 +527,15 @@ def test_status_of_an_interrupted_run(folder, tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize(
     ("path", "message"),
-    [("gone", "does not exist"), (".", "holds no _manifest"), (LONG, "too long")],
+    [
+        ("gone", "does not exist"),
+        (".", "holds no _manifest"),
+        ("file", "holds no _manifest"),
+        (LONG, "too long"),
+    ],
 )
 def test_status_of_other_folders(path, message, tmp_path, capsys):
+    (tmp_path / "file").write_text("no folder")
     assert run_command(["status", str(tmp_path / path)]) == USAGE
     assert re.search(message, capsys.readouterr().err)
 

@@ -70,7 +70,7 @@ class ExplanationDataset:
         self.path = Path(path)
         try:
             self.manifest = read_json(self.path / MANIFEST)
-        except FileNotFoundError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise FileNotFoundError(
                 f"ExplanationDataset got {str(path)!r}, which holds no {MANIFEST}; "
                 "pass a folder that explain_batches has written."

@@ -108,14 +108,25 @@ def _csv_source(path: Path) -> Source:
                 yield wanted.contained(table), None
 
     with _named(path):
-        head = pd.read_csv(path, nrows=0)
+        head = pd.read_csv(path, nrows=1)
+        check_fields(head)
     return Source(
         {"kind": "csv", "bytes": path.stat().st_size},
         read,
-        head,
+        head[:0],
         typed=False,
         from_files=True,
     )
+
+
+def check_fields(table: pd.DataFrame) -> None:
+    """Raise ParserError if the lines of a CSV file have more fields than its header.
+
+    pandas then takes the first fields as labels of the rows. This is wrong if the lines
+    end with a comma.
+    """
+    if len(table) and not isinstance(table.index, pd.RangeIndex):
+        raise pd.errors.ParserError("the lines have more fields than the header")
 
 
 @contextmanager
@@ -130,7 +141,7 @@ def _named(path: Path) -> Iterator[None]:
                 for i, line in enumerate(file, start=1)
                 if line.decode(errors="ignore").encode() != line
             ]
-        what = f"line {wrong[0]} is not UTF-8" if wrong else error
+        what = f"line {wrong[0]} is not UTF-8" if wrong else str(error).strip()
         raise ValueError(
             f"{OWNER} cannot read {str(path)!r}: {what}. For another format or "
             f"encoding, pass pieces, such as pandas.read_csv({str(path)!r}, "

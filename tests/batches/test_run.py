@@ -566,6 +566,21 @@ def test_a_csv_with_an_extra_field_is_named(explainer, table, tmp_path):
         list(explain_batches(explainer, tmp_path / "rows.csv"))
 
 
+@pytest.mark.parametrize("line", ["{},", "label,{}"])
+def test_a_csv_with_an_extra_field_in_every_line_is_named(
+    line, explainer, table, tmp_path
+):
+    """pandas takes the first field as a label: the columns would be shifted by one."""
+    header, *lines = table[NAMES].to_csv(index=False).splitlines()
+    text = "\n".join([header, *map(line.format, lines)])
+    (tmp_path / "rows.csv").write_text(text)
+    with pytest.raises(ValueError, match="lines have more fields than the header"):
+        list(explain_batches(explainer, tmp_path / "rows.csv"))
+    (tmp_path / "rows.csv").write_text(header)
+    with pytest.raises(ValueError, match="source without rows"):
+        list(explain_batches(explainer, tmp_path / "rows.csv"))
+
+
 # --- bad rows -------------------------------------------------------------------------
 
 
