@@ -153,7 +153,7 @@ class TreeExplainer(Attributor):
             ``feature_perturbation="path_dependent"``.
         y : ignored
         sample_weight : array of shape (b,), optional
-            Weights of the background rows.
+            Shares of the background rows in all means; only ratios matter.
 
         Returns
         -------

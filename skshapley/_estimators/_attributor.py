@@ -162,14 +162,18 @@ class TableEstimator(Hinting, MetaEstimatorMixin, BaseEstimator):
                 generator(self._entropy, Stream.HERD),
             )
             self._background = background
-        target = {"target": background.target} if reward.needs_target else {}
+        fit_data = (
+            {"target": background.target, "fit_weights": background.fit_weights}
+            if reward.needs_target
+            else {}
+        )
         reward = reward.for_table(background.rows)
         return reward.fit(
             response,
             background.rows,
             background.weights,
             background.players,
-            **target,
+            **fit_data,
         )
 
     def _requested(self, rule: Rule | None = None) -> Request:

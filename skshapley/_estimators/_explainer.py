@@ -207,6 +207,10 @@ class ShapleyExplainer(Attributor):
         y : array of shape (b,) or (b, k), optional
             The target, for ``reward="refit"``; other rewards ignore it.
         sample_weight : array of shape (b,), optional
+            Shares of the rows in all means: weight 2 equals two such rows. Only ratios
+            matter, except in the fits of ``reward="refit"``. Rewards that learn
+            correlations, forests or surrogates weight the rows, but still learn from b
+            rows: shrinkage, leaf sizes and masks follow this number.
 
         Returns
         -------
@@ -331,7 +335,7 @@ class ShapleyExplainer(Attributor):
         return type(self)(**{**self.get_params(deep=False), **parameters}).fit(
             background.rows,
             background.target,
-            sample_weight=background.weights,
+            sample_weight=background.fit_weights,
         )
 
     @corrected

@@ -162,6 +162,7 @@ class GlobalImportance(TableEstimator):
         y : array of shape (b,) or (b, k), optional
             The target, for ``reward="refit"``; other rewards ignore it.
         sample_weight : array of shape (b,), optional
+            As in `ShapleyExplainer.fit`.
 
         Returns
         -------

@@ -64,12 +64,15 @@ class Background(Portable):
     players : Players
     target : array of shape (b,) or (b, k), or None
         The target of the rows, if the reward needs it.
+    fit_weights : ndarray of shape (b,), or None
+        The weights as they were passed, for fits; None if all rows count once.
     """
 
     rows: Any
     weights: np.ndarray
     players: Players
     target: Any = None
+    fit_weights: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -106,7 +109,10 @@ class Background(Portable):
             check_consistent_length(X, target)
             target = np.asarray(target)[rows]
         weights = weights[rows] / weights[rows].sum()
-        return cls(take_rows(X, rows), weights, players, target)
+        fit_weights = None
+        if sample_weight is not None:
+            fit_weights = np.asarray(sample_weight, dtype=np.float64)[rows]
+        return cls(take_rows(X, rows), weights, players, target, fit_weights)
 
     def herded(self, n: int, predictions: np.ndarray, rng: np.random.Generator) -> Self:
         """Return a background of n of these rows that together resemble all rows.
@@ -123,6 +129,7 @@ class Background(Portable):
             rows=take_rows(self.rows, rows),
             weights=np.full(n, 1 / n),
             target=None if self.target is None else self.target[rows],
+            fit_weights=None,
         )
 
     def table(self, owner: BaseEstimator, X: Any) -> Any:

@@ -219,7 +219,15 @@ class RefitReward(Portable, Reward):
         "random_state": Count(least=0),
     }
 
-    def fit(self, response, background, weights, players, target=None) -> Self:
+    def fit(
+        self,
+        response,
+        background,
+        weights,
+        players,
+        target=None,
+        fit_weights=None,
+    ) -> Self:
         """Store the training table, and call the model on its first row.
 
         Parameters
@@ -229,6 +237,8 @@ class RefitReward(Portable, Reward):
         weights : ndarray of shape (b,)
         players : Players
         target : array of shape (b,) or (b, k)
+        fit_weights : ndarray of shape (b,) or None, default=None
+            The ``sample_weight`` of the fits; their sum matters for a penalty.
 
         Raises
         ------
@@ -243,8 +253,9 @@ class RefitReward(Portable, Reward):
                 f"RefitReward fits the model to some of the columns, and got {model!r}:"
                 " pass an estimator with fit and predict, or choose another reward."
             )
-        equal = np.ptp(weights) == 0
-        if not (equal or has_fit_parameter(model, "sample_weight")):
+        if not has_fit_parameter(model, "sample_weight"):
+            fit_weights = None
+        if fit_weights is None and np.ptp(weights) > 0:
             raise ValueError(
                 f"RefitReward got rows of different sample_weight, but the fit of "
                 f"{type(model).__name__} takes none: fit without sample_weight."
@@ -269,7 +280,7 @@ class RefitReward(Portable, Reward):
             None if self.absent == "drop" else row_without_gaps(background)
         )
         self.target_ = target
-        self.weights_ = None if equal else weights * len(weights)
+        self.weights_ = fit_weights
         self.v_empty_ = self._mean_response(response, target, weights)
         self.memory_ = check_memory(
             fspath(self.memory) if isinstance(self.memory, PathLike) else self.memory

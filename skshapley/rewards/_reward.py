@@ -50,7 +50,8 @@ class Reward(Parametrised, ABC):
         The accepted kinds of tables: "sparse" matrices, tables with "gaps" (missing
         values), and with columns of "text".
     needs_target : bool
-        Whether ``fit`` needs the target, as its argument `target`.
+        Whether ``fit`` fits the model again. It then gets `target`, and `fit_weights`:
+        the weights as they were passed, or None.
     joint : bool
         Whether all rows to explain share the coalitions, because one evaluation serves
         all of them.

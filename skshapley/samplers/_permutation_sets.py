@@ -63,7 +63,8 @@ class PermutationCode(PermutationSampler):
     """Base class of the samplers that choose all permutations of the budget jointly.
 
     Subclasses compute the set. The budget is divided into replicates. If replicates
-    have their own background rows, each background row gets replicates of equal size.
+    have their own background rows, each background row gets replicates of equal size,
+    whatever its weight; the estimate weights the rows.
 
     Parameters
     ----------

@@ -10,8 +10,10 @@ from sklearn.covariance import ledoit_wolf
 
 from skshapley import ShapleyExplainer
 from skshapley.rewards import (
+    CausalReward,
     ConditionalReward,
     CopulaReward,
+    InterventionalReward,
     Players,
     Response,
     _gaussian,
@@ -55,6 +57,28 @@ def by_loop(sigma, x=X, rows=ROWS, weights=WEIGHTS, function=bumpy):
     return np.array(
         [[weights @ function(moved(one, rows, sigma, s)) for s in ALL] for one in x]
     )
+
+
+KNOWN = {
+    "interventional": InterventionalReward(),
+    "log": InterventionalReward(link="log"),
+    "conditional": ConditionalReward(SIGMA),
+    "causal": CausalReward([["x0", "x1"], ["x2", "x3"]], covariance=SIGMA),
+}
+
+
+@pytest.mark.parametrize("reward", KNOWN.values(), ids=KNOWN)
+def test_weight_two_equals_two_rows_if_nothing_is_learned_from_them(reward):
+    weights = np.arange(30) % 3 + 1
+
+    def values(rows, weights=None):
+        explainer = ShapleyExplainer(
+            lambda rows: np.exp(bumpy(rows) / 50), reward=reward, sampler="exact"
+        )
+        return explainer.fit(rows, sample_weight=weights).explain(X).values
+
+    expected = values(np.repeat(ROWS, weights, axis=0))
+    np.testing.assert_allclose(values(ROWS, weights), expected, atol=1e-12)
 
 
 def ask(made, coalitions=ALL, references=None):

@@ -364,16 +364,19 @@ def test_searches_are_refitted_by_their_best_parameters():
     np.testing.assert_allclose(found.values, expected.values, atol=1e-12)
 
 
-def test_weights_reach_the_fits():
-    weights = np.arange(1.0, len(X) + 1)
-    model = LinearRegression().fit(X, Y, weights)
+@pytest.mark.parametrize(
+    "weights", [np.arange(1.0, len(X) + 1), np.full(len(X), 3.0)], ids=["all", "equal"]
+)
+def test_weights_reach_the_fits(weights):
+    """Unchanged: a penalty counts less against a larger sum of weights."""
+    model = Ridge(alpha=100).fit(X, Y, weights)
     explainer = ShapleyExplainer(model, reward="refit").fit(X, Y, weights)
 
     def predict(S):
         if not S:
             return np.full(2, np.average(Y, weights=weights))
         table = X.iloc[:, list(S)]
-        return LinearRegression().fit(table, Y, weights).predict(table[:2])
+        return clone(model).fit(table, Y, weights).predict(table[:2])
 
     np.testing.assert_allclose(
         explainer.explain(X[:2]).values, enumerated(predict, 6), atol=1e-10
