@@ -47,7 +47,6 @@ def sent(parcel):
 def test_a_parcel_is_packed_once_and_opened_once():
     Content.pickled = Content.read = 0
     parcel = Parcel(Content())
-    assert Content.pickled == 0
     first, second = sent(parcel), sent(parcel)
     assert first is second
     assert first.function(1) == 2
@@ -158,13 +157,15 @@ def test_each_process_reads_the_model_once_in_a_run(explained, folder):
 
 @pytest.mark.slow
 def test_objects_that_cannot_be_pickled(tmp_path):
-    """joblib refuses them as usual, and threads accept them."""
+    """Processes do not take them, and threads do."""
     serial = attributions(model(tmp_path))
     locked = model(tmp_path, Lock())
     with sklearn.config_context(working_memory=2):
         with (
             parallel_config("loky", n_jobs=2),
-            pytest.raises(pickle.PicklingError, match="Could not pickle the task"),
+            pytest.raises(
+                pickle.PicklingError, match=r"cannot pickle .*lock.*threading"
+            ),
         ):
             attributions(locked)
         with parallel_config("threading", n_jobs=2):

@@ -99,12 +99,6 @@ class Evaluator(ExitStack):
             if effective_n_jobs(n_jobs) > 1
             else None
         )
-        if self._parallel is not None:
-            self.enter_context(self._parallel)
-        client = getattr(backend, "client", None)  # joblib's dask backend
-        self._cluster = (
-            Cluster(client, game.shared) if self._parallel and client else None
-        )
         # joblib's own processes need a parcel, because they would read the object with
         # every task.
         joblib_backend = isinstance(backend, LokyBackend | MultiprocessingBackend)
@@ -112,6 +106,12 @@ class Evaluator(ExitStack):
             Parcel(game.shared)
             if self._parallel and joblib_backend and game.shared is not None
             else game.shared
+        )
+        if self._parallel is not None:
+            self.enter_context(self._parallel)
+        client = getattr(backend, "client", None)  # joblib's dask backend
+        self._cluster = (
+            Cluster(client, game.shared) if self._parallel and client else None
         )
 
     def __call__(self, requests: Requests) -> np.ndarray:
@@ -204,29 +204,30 @@ _received: dict[str, Any] = {}
 class Parcel:
     """Wrapper of an object for other processes; it unpickles to the object.
 
-    The object is pickled with the first task. An object that cannot be pickled is
-    therefore reported like any other argument of a task.
-
     Parameters
     ----------
     content : object
-        It must not change afterwards.
+
+    Raises
+    ------
+    PicklingError
+        If it cannot be pickled.
     """
 
     def __init__(self, content: Any) -> None:
-        self._content = content
         self._token = uuid4().hex
-        self._bytes: np.ndarray | None = None
+        # also classes and functions of a session, as joblib's process backends do
+        content = wrap_non_picklable_objects(content, keep_wrapper=False)
+        try:
+            self._bytes = np.frombuffer(pickle.dumps(content), dtype=np.uint8)
+        except (pickle.PicklingError, TypeError, AttributeError) as error:
+            raise pickle.PicklingError(
+                "Workers in other processes need a copy of the model, and it cannot be "
+                f"pickled: {error}. Choose n_jobs=1, or threads: "
+                'with joblib.parallel_config("threading").'
+            ) from error
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        if self._bytes is None:
-            # also classes and functions of a session, as joblib's process backends do
-            self._bytes = np.frombuffer(
-                pickle.dumps(
-                    wrap_non_picklable_objects(self._content, keep_wrapper=False)
-                ),
-                dtype=np.uint8,
-            )
         return _opened, (self._token, self._bytes)
 
 
