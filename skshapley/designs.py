@@ -242,17 +242,14 @@ class StepwiseDesign:
         )
         # the last step is the full coalition, which is never requested
         steps = np.arange(p - 1, dtype=np.int16)
-        requested = self._passed[1][:, :, :-1]
+        requested = self._passed[1][:, :, :-1].reshape(place.size // p, p - 1)
         coalitions = (place[:, :, None] <= steps[:, None]).reshape(
             -1,
             p,
         )
         if not requested.all():
             coalitions = coalitions[requested.ravel()]
-        walk = np.repeat(
-            np.arange(place.size // p),
-            requested.sum(axis=2).ravel(),
-        )
+        walk = np.nonzero(requested)[0]
         references = self.references
         return (
             coalitions,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from inspect import signature
+from inspect import Parameter, signature
 from reprlib import Repr
 from typing import Any, Self, TypeVar
 
@@ -39,11 +39,15 @@ class OneLine(Repr):
             parameters = {name: getattr(x, name) for name in defaults}
         else:
             parameters = x.get_params(deep=False)
-        texts = {name: self.repr1(value, level) for name, value in parameters.items()}
+        texts = {
+            name: self.repr1(value, level)
+            for name, value in parameters.items()
+            if value is not defaults.get(name, Parameter.empty)
+        }
         changed = (
             f"{name}={text}"
             for name, text in texts.items()
-            if text != defaults.get(name)
+            if text != repr(defaults.get(name, Parameter.empty))
         )
         return f"{kind.__name__}({', '.join(changed)})"
 
@@ -61,10 +65,10 @@ vars(ONE_LINE).update(
 
 
 @cache
-def _defaults(kind: type) -> dict[str, str]:
-    """Return the reprs of a class's default parameters, which take long to find."""
+def _defaults(kind: type) -> dict[str, Any]:
+    """Return a class's default parameters, which take long to find."""
     return {
-        name: repr(parameter.default)
+        name: parameter.default
         for name, parameter in sorted(signature(kind).parameters.items())
     }
 

@@ -187,7 +187,7 @@ class Cohort:
     schedule : Schedule
         The rows of the next design, and its draws.
     row_order : RowOrder or None
-        The background rows in balanced order.
+        The background rows in balanced order; None if all of them are used.
     sample : Sample or None
         The sample of the background, if not all background rows are used.
     v_empty, v_full : ndarray of shape (r, k)
@@ -209,8 +209,6 @@ class Cohort:
         game, plan, (r, self.count) = block.game, block.plan, players.shape
         # entries of single players; pairs follow
         self._own = slice(None if plan.request.pairs is None else self.count)
-        b = game.n_references
-        self.row_order = game.row_order if b == 1 else self._order(game)
         weights = game.reference_weights
         self.sampler, self.solver = plan.request.methods(plan.size, self.count)
         size = replace(Size.of(game), n_players=self.count).within(plan.max_rows)
@@ -220,6 +218,7 @@ class Cohort:
             size.n_references,
         )
         self.schedule = Schedule(plan, size, self.sampler, self.solver, bought, r)
+        self.row_order = self._order(game) if bought.samples else game.row_order
         self.v_empty = block.v_empty[members]
         self.v_full = block.v_full[members]
         self.units: np.ndarray | None = None
@@ -234,7 +233,7 @@ class Cohort:
         share = 1.0
         if game.means is not None and size.rows_per_value < game.rows_per_value:
             self.sample = Sample(self._order(game.means), rngs, size.rows_per_value)
-        elif bought.n_references < b:
+        elif bought.n_references < game.n_references:
             self.sample = Sample(self.row_order, rngs, bought.n_references)
             used = self.sample.rows[0].size
             # an order has rows as often as their weights require, so its rows have
@@ -244,14 +243,15 @@ class Cohort:
             if self.row_order.weighted:
                 # Draws by weight repeat rows, so they are never the whole background.
                 share /= 1 + share
-        order = self.row_order
         self.sampler.start(
             SamplerTask(
                 n_players=self.count,
                 rngs=rngs,
                 n_draws=bought.n_draws,
                 reference_weights=weights,
-                background=None if order is None else BackgroundSample(order, share),
+                background=None
+                if self.row_order is None
+                else BackgroundSample(self.row_order, share),
             )
         )
 

@@ -14,7 +14,7 @@ import numpy as np
 from skshapley._records._outcome import Outcome
 from skshapley._run._cohort import Cohort
 from skshapley._run._evaluate import Evaluator, Ledger, Requests
-from skshapley._run._plan import Plan, Size, design_bytes
+from skshapley._run._plan import Plan, design_bytes
 from skshapley._run._schedule import ASK_BYTES
 from skshapley._tools import working_bytes
 from skshapley.exceptions import PartialExplanationError
@@ -120,12 +120,10 @@ def _block_size(game, plan) -> int:
     b = game.n_references
     coalitions = 1
     draws = 1
-    values = Size.of(game).values(plan.max_rows)
     if p > 1:
-        bought = plan.sampler.afford(values, p, b)
-        b = bought.n_references
-        draws = bought.n_draws
-        price = bought.price
+        b = plan.bought.n_references
+        draws = plan.bought.n_draws
+        price = plan.bought.price
         coalitions = max(1, draws) * price.coalitions
         if not plan.sampler.traits.one_shot:
             # Other samplers make several designs, so only one of them is in memory at a

@@ -346,9 +346,11 @@ class Plan:
     @cached_property
     def bought(self) -> Bought:
         """The draws that the budget buys if all players matter."""
-        size = self.size
-        values = size.values(self.max_rows)
-        return self.sampler.afford(values, size.n_players, size.n_references)
+        return self.sampler.afford(
+            self.size.values(self.max_rows),
+            self.size.n_players,
+            self.size.n_references,
+        )
 
     @property
     def rows_to_stop(self) -> int:

@@ -280,9 +280,9 @@ class ArrayPool(ColumnPool):
             return super().unlike(rows, references)
         instances = self.X[rows]
         replacements = self.background[references]
-        # NaN differs from itself, but a missing value on both sides is no difference.
-        return ~(
-            (instances == replacements) | (pd.isna(instances) & pd.isna(replacements))
+        # Only missing values differ from themselves, and two of them are no difference.
+        return (instances != replacements) & (
+            (instances == instances) | (replacements == replacements)
         )
 
 

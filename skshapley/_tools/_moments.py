@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy import sparse
-from scipy.special import digamma, ndtri, polygamma, stdtrit
+from scipy.special import digamma, ndtri, stdtrit, zeta
 
 
 class Moments:
@@ -38,10 +38,11 @@ class Moments:
     def add(self, rows, strata, units, unit_size) -> None:
         """Merge units ``(r, u, v, p, k)`` of v variables, in strata ``(r, u)``, into `rows`."""
         # most designs have few of the strata
-        used, place = np.unique(strata, return_inverse=True)
+        used = np.flatnonzero(np.bincount(strata.ravel()))
+        place = np.searchsorted(used, strata)
         r = len(rows)
         b = len(used)
-        group = (np.arange(r)[:, None] * b + place.reshape(strata.shape)).ravel()
+        group = (np.arange(r)[:, None] * b + place).ravel()
         flat = units.reshape(-1, *units.shape[2:])
         count = np.bincount(group, minlength=r * b)
         # A product with zeros and ones is ten times as fast as sorting a thousand
@@ -128,7 +129,7 @@ def effective_degrees(variances: np.ndarray, degrees: np.ndarray) -> np.ndarray:
         np.divide(total, squares, out=np.full(total.shape, np.inf), where=squares > 0)
         - 2
     )
-    return np.clip(welch, 1, most)
+    return np.minimum(np.maximum(welch, 1), most)
 
 
 def degrees_of_tails(n: float, squares: np.ndarray, fourth: np.ndarray) -> np.ndarray:
@@ -210,7 +211,7 @@ def pooled_errors(
     )
     centre = mean(logs)
     spread = mean((logs - centre) ** 2) * n / np.maximum(n - 1, 1) - mean(
-        polygamma(1, degrees / 2)
+        zeta(2.0, degrees / 2)  # trigamma
     )
     spread = np.maximum(spread, LEAST_SPREAD)
     # degrees of freedom of a chi-squared variable with this spread, by trigamma(x) =

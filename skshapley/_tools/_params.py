@@ -213,6 +213,10 @@ def _sentence(
     return f"{owner} takes no {wrong}: did you mean {call}?"
 
 
+# scikit-learn's checks look for names of columns, which only frames have
+_attributes = cache(dir)
+
+
 class HintingClass(ABCMeta):
     """Metaclass of `Hinting`: errors of the class itself."""
 
@@ -236,7 +240,7 @@ class Hinting(metaclass=HintingClass):
 
         def __getattr__(self, name: str) -> object:
             owner = type(self).__name__
-            attributes = dir(type(self))
+            attributes = _attributes(type(self))
             if name in attributes:  # a property that needs `fit`
                 text = f"{owner} has no {name} yet: call fit(X_train) first."
             else:

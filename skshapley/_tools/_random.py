@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from enum import IntEnum
 from numbers import Integral
+from secrets import randbits
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def entropy_from(random_state: Any, owner: str) -> int:
     entropy : int
     """
     if random_state is None:
-        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+        return randbits(128)  # as many as numpy's own
     if isinstance(random_state, Integral) and int(random_state) >= 0:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):

@@ -7,7 +7,7 @@ share the background and the labels of explanations.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -204,6 +204,12 @@ def checked_table(
     return validated(owner, X, reset=True)
 
 
+@lru_cache(maxsize=16)
+def _index(names: tuple[str, ...]) -> pd.Index:
+    """Return the names of players as an index, which takes longer to make than a frame."""
+    return pd.Index(names)
+
+
 @dataclass(frozen=True, eq=False)
 class Labels(Portable):
     """Names and settings of explanations.
@@ -231,14 +237,9 @@ class Labels(Portable):
         """Return an array ``(..., k)`` in the shape of the model's output."""
         return array[..., 0] if self.output_names is None else array
 
-    @cached_property
-    def _columns(self) -> pd.Index:
-        """The names of the players; making an index takes longer than making a frame."""
-        return pd.Index(self.background.players.names.tolist())
-
     def _data(self, X: Any) -> pd.DataFrame:
         """Return the rows with one column per player; groups and lists become text."""
-        columns = self._columns
+        columns = _index(tuple(self.background.players.names.tolist())).view()
         # The usual case, without a copy for each column.
         if type(X) is np.ndarray and len(columns) == X.shape[1]:
             return pd.DataFrame(X.copy(), columns=columns, copy=False)

@@ -206,7 +206,7 @@ class Coalitions(Way):
 def prepare_reward(reward: Any, plan: Plan, entropy: int) -> None:
     """Split a fitted reward, and sort its background, as far as a plan needs it."""
     if plan.takes_parts:
-        reward.split(generator(entropy, Stream.SPLIT))
+        reward.split(entropy)
     if plan.samples:
         reward.sort_background(generator(entropy, Stream.ORDER))
 

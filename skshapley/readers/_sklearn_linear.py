@@ -58,7 +58,7 @@ def affine(model: Any) -> LinearTerms:
     coef = coefficients(model)
     return LinearTerms(
         coef,
-        np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), coef.shape[1]),
+        np.full(coef.shape[1], model.intercept_, dtype=np.float64),
     )
 
 

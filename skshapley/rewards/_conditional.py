@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from skshapley._tables import column_names
-from skshapley._tools import Constraint, Number
+from skshapley._tools import Constraint, Number, Stream, generator
 from skshapley.rewards._game import LINK, Known, WeightedGame
 from skshapley.rewards._gaussian import (
     LEAST_SHRINKAGE,
@@ -155,7 +155,7 @@ class _TransportReward(NumericReward):
     def _model(self, **parts) -> TransportModel:
         return TransportModel(**parts)
 
-    def split(self, rng) -> None:
+    def split(self, entropy) -> None:
         """Fit the quadratic part of the response, and compute its Shapley values.
 
         This is omitted if a player is constant, because players without effect are left
@@ -167,6 +167,7 @@ class _TransportReward(NumericReward):
         column = self.response_.column
         columns = slice(None) if column is None else slice(column, column + 1)
         model = self.masked_
+        rng = generator(entropy, Stream.SPLIT)
         function = fitted_quadratic(
             model.scores,
             model.empty[:, columns],
@@ -540,7 +541,7 @@ class CausalReward(ConditionalReward):
             confounded=tuple(np.broadcast_to(flags, len(groups)).tolist()),
         )
 
-    def split(self, rng) -> None:
+    def split(self, entropy) -> None:
         """Do nothing: rows that follow causes have no known part."""
 
 

@@ -110,9 +110,10 @@ class Players:
             owners[positions] = min(positions)
             labels[min(positions)] = name
             paths[min(positions)] = path
-        owner_numbers, column_player = np.unique(owners, return_inverse=True)
+        owner_numbers = np.flatnonzero(np.bincount(owners))
+        column_player = np.searchsorted(owner_numbers, owners)
         names = np.array(
-            [str(labels[position]) for position in owner_numbers],
+            [str(labels[position]) for position in owner_numbers.tolist()],
             dtype=object,
         )
         if len(set(names)) < len(names):

@@ -102,12 +102,13 @@ class Reward(Parametrised, ABC):
         rng : numpy.random.Generator
         """
 
-    def split(self, rng: np.random.Generator) -> None:
+    def split(self, entropy: int) -> None:
         """Fit a part of the game with known Shapley values, if possible.
 
         Parameters
         ----------
-        rng : numpy.random.Generator
+        entropy : int
+            Source of the random numbers that choose background rows.
         """
 
     @abstractmethod

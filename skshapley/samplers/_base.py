@@ -162,8 +162,8 @@ class SamplerTask:
     reference_weights : ndarray of shape (b,)
         Weights of the background rows, with sum 1.
     background : BackgroundSample or None, default=None
-        The background in balanced order, for samplers that use a part of it. None for
-        a single background row.
+        The background in balanced order, for samplers that use a part of it. None if
+        all background rows are used.
     """
 
     n_players: int

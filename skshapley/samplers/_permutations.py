@@ -40,6 +40,7 @@ LEAST_ROUNDS = 1.6
 ONCE_AGAIN = 16
 FIRST_ROUNDS = 2  # over all rows alike; later rounds repeat rows by their weights
 DRAWN_TOGETHER = 256  # background rows of a row to explain, at least
+ONE_SHOT = SamplerTraits(one_shot=True)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -122,7 +123,7 @@ class PermutationSampler(Sampler):
     @property
     def traits(self) -> SamplerTraits:  # type: ignore[override]
         """The traits; one-shot with Bayesian weights, which belong to a whole set."""
-        return SamplerTraits(one_shot=self.weights != "equal")
+        return Sampler.traits if self.weights == "equal" else ONE_SHOT
 
     def price(self, n_players: int, n_references: int) -> Price:
         """Return the price of permutations: at least one unit, or one on each background row.
@@ -183,9 +184,8 @@ class PermutationSampler(Sampler):
             task.n_players,
             len(task.reference_weights),
         )
-        order = None
-        if self._samples and task.background is not None:
-            order = task.background.row_order
+        background = task.background if self._samples else None
+        order = None if background is None else background.row_order
         self._sources = [
             _Rows(pair[1], self.reference_weights_, self.references, order)
             for pair in children

@@ -438,8 +438,8 @@ class Scale:
         """Add contributions ``(r, n, p, k)`` of distinct `rows`; NaN for none."""
         for name in SIZES:
             vars(self).pop(name, None)
-        sizes = np.nan_to_num(np.abs(seen), copy=False, nan=0.0)
-        sizes = np.concatenate([self._top[rows], sizes], axis=1)
+        # a missing contribution counts as 0
+        sizes = np.concatenate([self._top[rows], np.fmax(np.abs(seen), 0.0)], axis=1)
         self._top[rows] = np.partition(sizes, -2, axis=1)[:, -2:]
         self._low[rows] = np.fmin(
             self._low[rows],
@@ -560,16 +560,14 @@ class Scale:
             [none, np.ones_like(largest), none],
             axis=1,
         )
-        places = np.argsort(order, axis=1)[:, 2 * largest.shape[1] :]
-
-        def up_to_limits(numbers: np.ndarray) -> np.ndarray:
-            return np.take_along_axis(
-                np.cumsum(np.take_along_axis(numbers, order, axis=1), axis=1),
-                places,
-                axis=1,
-            )
-
-        return np.maximum(up_to_limits(sizes), 0.0) / up_to_limits(counts)
+        ascending = np.take_along_axis(np.stack([sizes, counts]), order[None], axis=2)
+        places = np.argsort(order, axis=1)[None, :, 2 * largest.shape[1] :]
+        totals, n_single = np.take_along_axis(
+            np.cumsum(ascending, axis=2),
+            places,
+            axis=2,
+        )
+        return np.maximum(totals, 0.0) / n_single
 
 
 # They hold until the next contributions.

@@ -660,9 +660,8 @@ def errors_over_units(
     replicated = degrees > 0
     spread = np.where(replicated, squares / np.maximum(degrees, 1), 0.0)
     most = effective_degrees(share * spread, degrees)
-    freedom = np.clip(
-        2 * degrees.sum(axis=1) / np.maximum(kurtosis - 1, 1e-9),
-        1.0,
+    freedom = np.minimum(
+        np.maximum(2 * degrees.sum(axis=1) / np.maximum(kurtosis - 1, 1e-9), 1.0),
         most,
     )
     # strata with one unit take the mean spread of the others, which are a random choice

@@ -7,7 +7,7 @@ over a player's positions is a control variate: its expectation is equal for all
 players, and its sum is constant.
 """
 
-from copy import deepcopy
+from copy import copy
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -50,6 +50,8 @@ class Walks(NamedTuple):
     @classmethod
     def joined(cls, parts: list["Walks"], axis: int) -> "Walks":
         """Return the same units of more rows (axis 0), or more units of the same rows (axis 1)."""
+        if len(parts) == 1:
+            return parts[0]
         fields = zip(*parts, strict=True)
         return cls(*(np.concatenate(field, axis=axis) for field in fields))
 
@@ -154,7 +156,8 @@ class Centring:
         The variables are contributions and partners. The kurtosis of the contributions,
         ``(r, p, k)``, is that of the stored units, centred.
         """
-        out = deepcopy(self._later)
+        out = copy(self._later)
+        vars(out).update({name: part.copy() for name, part in vars(out).items()})
         tails = np.ones((len(self._held), *out.mean.shape[3:]))
         # rows with equally many units of equal sizes
         rows_by_kind: dict[tuple, list[int]] = {}

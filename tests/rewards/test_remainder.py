@@ -114,7 +114,7 @@ def test_remainders_are_sampled_with_honest_errors(reward):
     total = found.values.sum(axis=1) + found.base_values
     np.testing.assert_allclose(total, found.predictions, rtol=1e-9)
     # without the part the squared error is 3.9 to 18 times as large, over twelve seeds
-    walks.reward_.split = lambda rng: None
+    walks.reward_.split = lambda entropy: None
     walks.reward_.masked_ = replace(walks.reward_.masked_, part=None)
     plain = walks.explain(x)
     assert ((plain.values - exact.values) ** 2).sum() > 3 * (
