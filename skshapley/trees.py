@@ -238,12 +238,14 @@ class TreeExplainer(Attributor):
         Returns
         -------
         explanation : Explanation
-            Exact: its standard errors are zero. The model is not called.
+            Exact: its standard errors are zero. The model is only called for missing,
+            infinite or very large numbers, because it may refuse them.
 
         Raises
         ------
         ValueError, TypeError
-            If columns, dtypes or the container differ from the background's.
+            If columns, dtypes or the container differ from the background's, or if the
+            model refuses the numbers.
         """
         check_is_fitted(self, "_way", msg=NOT_FITTED)
         return self._way.explain(self._table(X), self.n_jobs, False)

@@ -33,6 +33,7 @@ LEAST_SAMPLED = 32
 # Pairs of a tree and a background row that take as long as sampling a row to the default
 # relative error: 3,000 to 12,000 in forests of 30 and 100 trees.
 SAMPLED_PAIRS = 1.5e4
+MOST_SINGLE = np.finfo(np.float32).max
 
 
 class Trees(ClosedForm):
@@ -151,7 +152,14 @@ class Trees(ClosedForm):
         )
 
     def _matrix(self, X: Any) -> NDArray[np.float64]:
-        return self.trees.to_matrix(self.in_its_container(X))
+        X = self.in_its_container(X)
+        matrix = self.trees.to_matrix(X)
+        response = self.trees.raw_response if self.trees.single_precision else None
+        # Trees have a path for every number, but some models refuse missing values, or
+        # numbers above the float32 range. They are called only to raise their error.
+        if response is not None and not (np.abs(matrix) <= MOST_SINGLE).all():
+            response(X)
+        return matrix
 
     def in_its_container(self, X: Any) -> Any:
         """Return X as a DataFrame if the model was fitted with names, else unchanged.

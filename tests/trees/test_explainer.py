@@ -10,11 +10,17 @@ import pytest
 import xgboost
 from scipy.special import logit
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skshapley import ShapleyExplainer
 from skshapley._ways._forms import exact_outcome
@@ -173,6 +179,39 @@ def test_log_odds_of_boosters():
     regressor = ShapleyExplainer(booster, response_method="log_odds")
     with pytest.raises(ValueError, match="Booster has no predict_proba"):
         regressor.fit(X[:30])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+@pytest.mark.parametrize(
+    "model",
+    [
+        GradientBoostingRegressor(n_estimators=3),
+        make_pipeline(StandardScaler(), GradientBoostingRegressor(n_estimators=3)),
+        RandomForestRegressor(3),
+        xgb(max_depth=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_numbers_that_the_model_refuses_are_not_explained(model, value):
+    """Its trees have a path for them, but it has no prediction."""
+    X, y = make_data(missing=False, categorical=False)
+    model = clone(model).fit(X, y)
+    rows = X[:2].copy()
+    rows[1, 0] = value
+    explainers = [ShapleyExplainer(model).fit(X[:30])]
+    assert explainers[0].exact_ is not None
+    if not hasattr(model, "steps"):
+        explainers.append(TreeExplainer(model).fit(X[:30]))
+    for explainer in explainers:
+        try:
+            with np.errstate(over="ignore"):
+                expected = model.predict(rows)
+        except ValueError:
+            with pytest.raises(ValueError, match=r"infinite|infinity|NaN"):
+                explainer.explain(rows)
+        else:
+            predictions = explainer.explain(rows).predictions
+            np.testing.assert_allclose(predictions, expected, rtol=1e-5)
 
 
 def test_path_dependent_needs_no_background(frame_model):
