@@ -309,8 +309,10 @@ class PermutationMean(Solver):
     below four units). The part that positions explain is no event that other draws may
     have missed, so allowances are smaller by its share. On games that jump when the
     first players enter (valuation of data, ensembles), this leaves a quarter to a
-    thirtieth of the squared error; elsewhere the coefficient is near 0. Below four
-    units, standard errors are at least as large as the effect of the positions. Players
+    thirtieth of the squared error; elsewhere the coefficient is near 0. The errors of
+    these means are the standard deviation of the values over their number of
+    permutations, and are added. Below four units, standard errors are at least as large
+    as the effect of the positions. Players
     with constant contributions are not corrected, so every permutation solves additive
     games. The errors of other players include their unseen contributions: where any two
     of ten players have the whole worth, intervals contain 90 to 98 % of the values at 6
@@ -500,11 +502,15 @@ class PermutationMean(Solver):
             0.0,
             np.minimum(unseen_values, np.abs(values).mean(axis=1, keepdims=True)),
         )
-        shift = unseen_values.sum(axis=1, keepdims=True) / np.maximum(
-            varies.sum(axis=1, keepdims=True),
-            1,
-        )
-        shift *= np.abs(slope[:, 0])
+        n_varying = np.maximum(varies.sum(axis=1, keepdims=True), 1)
+        shift = unseen_values.sum(axis=1, keepdims=True) / n_varying
+        # Players enter at a position unequally often, so the mean contributions at
+        # positions have errors. All units share them.
+        centre = np.where(varies, values, 0.0).sum(axis=1, keepdims=True) / n_varying
+        deviations = np.where(varies, values - centre, 0.0)
+        variance = (deviations**2).sum(axis=1, keepdims=True) / n_varying
+        position_errors = np.sqrt(variance) / np.maximum(n_draws, 1)
+        shift = np.hypot(shift, position_errors) * np.abs(slope[:, 0])
         errors = np.where(varies, np.hypot(errors, shift), errors)
         # too few units to fit a coefficient: the effect of positions is unknown
         for row in np.flatnonzero(degrees < LEAST_DEGREES).tolist():

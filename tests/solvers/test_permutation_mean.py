@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from skshapley import shapley_values
 from skshapley._tools._moments import effective_degrees, pooled_errors, widening
 from skshapley.designs import PermutationDesign
 from skshapley.samplers import Antithetic, MonteCarlo, SamplerTraits
@@ -40,7 +41,10 @@ def contributions(permutation, game=GAME):
 
 
 def centred(along, permutations, unit=1, strata=None, held=None):
-    """Return the means of units minus the effect of positions, ``(u, P)``, in plain loops."""
+    """Return the means of units minus the effect of positions, ``(u, P)``, in plain loops.
+
+    Also return the fitted coefficient.
+    """
     n_units = len(along) // unit
     held = n_units if held is None else held
     strata = np.zeros(n_units, dtype=int) if strata is None else np.asarray(strata)
@@ -59,7 +63,8 @@ def centred(along, permutations, unit=1, strata=None, held=None):
     slope = (x * y).sum() / (x**2).sum()
     rest = ((y - slope * x) ** 2).sum(axis=0) / (n_units - len(np.unique(strata)) - 2)
     chance = (rest * (x**2).sum(axis=0)).sum() / (x**2).sum() ** 2
-    return own - slope * max(0.0, 1 - chance / slope**2) * other
+    slope *= max(0.0, 1 - chance / slope**2)
+    return own - slope * other, slope
 
 
 def solved(designs, games=(GAME,)):
@@ -88,13 +93,14 @@ def test_mean_and_error_over_units(unit):
     n = 12
     permutations = walks(n)
     along = np.array([contributions(one) for one in permutations[0]])
-    units = centred(along, permutations[0], unit)
+    units, slope = centred(along, permutations[0], unit)
     values, errors = solved([PermutationDesign(permutations, unit)])
     np.testing.assert_allclose(values, units.mean(axis=0), rtol=1e-10)
     count = len(units)
     expected = units.std(axis=0, ddof=1) / np.sqrt(count)
     expected *= np.sqrt((count - 1) / (count - 2))  # the coefficient is fitted
     expected = pooled(expected**2, freedom(units, count - 1), count - 1)
+    expected = np.hypot(expected, slope * values.std() / n)
     np.testing.assert_allclose(errors, expected, rtol=1e-10)
 
 
@@ -150,7 +156,7 @@ def test_later_units_are_centred_on_the_first_ones(monkeypatch):
     )
     np.testing.assert_allclose(at_once, parts, rtol=0, atol=1e-12)
     along = np.array([contributions(one) for one in permutations[0]])
-    expected = centred(along, permutations[0], held=16).mean(axis=0)
+    expected = centred(along, permutations[0], held=16)[0].mean(axis=0)
     np.testing.assert_allclose(at_once[0], expected, rtol=0, atol=1e-10)
 
 
@@ -190,6 +196,31 @@ def test_intervals_cover_rare_events():
     assert 0.92 < held.mean() < 0.99
 
 
+@pytest.mark.parametrize(
+    ("sampler", "p"),
+    [("monte-carlo", 2), ("antithetic", 3), ("antithetic", 4), ("monte-carlo", 8)],
+)
+def test_intervals_cover_values_of_sizes_and_players(sampler, p):
+    """The units differ by the errors of the mean contributions at positions only.
+
+    Without these errors, intervals contain 0, .31, .29 and .91 of the values.
+    """
+
+    def worth(coalitions):
+        sizes = np.sqrt(coalitions.sum(axis=1))
+        return sizes + coalitions @ np.linspace(-1, 1, p)
+
+    values = np.linspace(-1, 1, p) + np.sqrt(p) / p
+    inside = []
+    for seed in range(40):
+        result = shapley_values(
+            worth, n_players=p, sampler=sampler, max_evals=300, random_state=seed
+        )
+        missed = np.abs(result.values - values)
+        inside.append(missed <= 1.96 * result.standard_errors)
+    assert np.mean(inside) > 0.95
+
+
 def test_constant_games_have_no_error_scale():
     """Events missed by permutations of zeros may have any size, so the error is unknown."""
     values, errors = solved([PermutationDesign(walks(8))], [AdditiveGame(np.zeros(P))])
@@ -227,7 +258,7 @@ def test_strata_are_averaged_with_their_weights():
     along = np.empty((10, P))
     for reference, part in enumerate(by_reference(design)):
         along[design.references[0] == reference] = part
-    units = centred(along, design.permutations[0], strata=design.references[0])
+    units, slope = centred(along, design.permutations[0], strata=design.references[0])
     parts = [units[design.references[0] == reference] for reference in range(3)]
     values, errors = solved([design], GAMES)
     np.testing.assert_allclose(
@@ -244,6 +275,7 @@ def test_strata_are_averaged_with_their_weights():
     degrees = np.minimum(most, 2 * (counts.sum() - 3) / (kurtosis(rest) - 1))
     variances = terms.sum(axis=0) * 7 / 6  # the coefficient is fitted
     expected = pooled(variances, np.clip(degrees, 1, most), most[:, None])
+    expected = np.hypot(expected, slope * values.std() / 10)
     np.testing.assert_allclose(errors, expected, rtol=1e-10)
 
 
