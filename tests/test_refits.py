@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
@@ -313,6 +314,32 @@ def test_results_do_not_depend_on_workers(explanation):
             again = sampled(n_refits=4, n_jobs=n_jobs).fit(X, Y).explain(X[:5])
         np.testing.assert_array_equal(again.refit_values, explanation.refit_values)
         np.testing.assert_array_equal(again.values, explanation.values)
+
+
+class NeedsNames(RegressorMixin, BaseEstimator):
+    """It selects a column by its name, from the output of a transformer."""
+
+    def fit(self, X, y):
+        self.slope_ = X[X.columns[0]] @ y
+        return self
+
+    def predict(self, X):
+        return self.slope_ * np.asarray(X)[:, 0]
+
+
+@pytest.mark.parametrize(
+    "backend",
+    ["threading", pytest.param("multiprocessing", marks=pytest.mark.slow)],
+)
+def test_refits_have_the_configuration_on_every_backend(backend):
+    """Results of scikit-learn's `config_context`, also without generators of joblib."""
+    model = make_pipeline(StandardScaler(), NeedsNames())
+    with sklearn.config_context(transform_output="pandas"):
+        expected = RefitExplainer(model, n_refits=2, random_state=0).fit(X, Y)
+        with joblib.parallel_config(backend, n_jobs=2):
+            fitted = RefitExplainer(model, n_refits=2, random_state=0).fit(X, Y)
+        for one, other in zip(expected.estimators_, fitted.estimators_, strict=True):
+            np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
 def test_a_row_alone_has_the_same_refits(steps, explanation):

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils.parallel import delayed
 
+from skshapley._run._evaluate import workers
 from skshapley._tables import take_rows
 from skshapley._tools import Stream, generator
 
@@ -94,7 +95,7 @@ class Training:
         n_jobs: int | None,
     ) -> Iterator[Any]:
         """Yield the fitted refits in order."""
-        yield from Parallel(n_jobs=n_jobs, return_as="generator")(
+        yield from workers(n_jobs)(
             delayed(self.model)(number, None if seeds_only else self.rows(number))
             for number in numbers
         )

@@ -67,6 +67,15 @@ class Requests(NamedTuple):
         return Requests(self.rows[index], self.coalitions[index], references)
 
 
+def workers(n_jobs: int | None) -> Parallel:
+    """Return joblib's workers, which have the configuration of scikit-learn."""
+    backend, _ = get_active_backend()
+    # A generator hands over results in order as they arrive, so few of them wait in
+    # memory.
+    return_as = "generator" if backend.supports_return_generator else "list"
+    return Parallel(n_jobs=n_jobs, return_as=return_as)
+
+
 class Evaluator(ExitStack):
     """Evaluate a game's coalitions in batches, on `n_jobs` workers.
 
@@ -91,14 +100,7 @@ class Evaluator(ExitStack):
         self.report = report
         self.n_values = 0
         backend, _ = get_active_backend()
-        # A generator hands over results in order as they arrive, so few of them wait in
-        # memory.
-        return_as = "generator" if backend.supports_return_generator else "list"
-        self._parallel = (
-            Parallel(n_jobs=n_jobs, return_as=return_as)
-            if effective_n_jobs(n_jobs) > 1
-            else None
-        )
+        self._parallel = workers(n_jobs) if effective_n_jobs(n_jobs) > 1 else None
         # joblib's own processes need a parcel, because they would read the object with
         # every task.
         joblib_backend = isinstance(backend, LokyBackend | MultiprocessingBackend)
