@@ -54,7 +54,7 @@ def standard_errors(posterior: Posterior) -> np.ndarray:
     process = posterior.process
     squared = posterior.left_out**2 / process.left_out_variance[:, None]
     # a left-out point changes the estimates by its influence times its error
-    influence = (process.influence**2).sum(axis=0) * process.left_out_variance
+    influence = process.squared_influence * process.left_out_variance
     # No error is left in a size of which all pairs were evaluated. Such pairs, as
     # single players, often have the largest errors, so errors on airport games were 2
     # to 7 times too large. Steps of interactions show in few pairs, so all of them
@@ -121,7 +121,7 @@ def overlooked(
     inner = process.points.roughness > 0
     n = inner.sum()
     influence = np.maximum(
-        np.sqrt((process.influence[:, inner] ** 2).mean(axis=0)),
+        np.sqrt(process.squared_influence[inner] / len(process.influence)),
         weight / n,
     )
     reach = influence * process.points.unseen[inner]

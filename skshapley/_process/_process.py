@@ -82,6 +82,11 @@ class Process:
         """The witnesses if one point has value 1 and the others 0, for each point, ``(m, n)``."""
         return self.solve(self.witnessed.T).T
 
+    @cached_property
+    def squared_influence(self) -> np.ndarray:
+        """The squared influence of each point, summed over the witnesses, ``(n,)``."""
+        return (self.influence**2).sum(axis=0)
+
     def _chunks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield all entries and their covariances with the values, in parts of bounded size."""
         total = self.entries.shape[1]

@@ -321,10 +321,9 @@ class RankedOdd(Sampler):
         if start == 0:
             # the single players are in their order, because they have no ranks yet
             coalitions[:, :p] = pairs[:p]
-            coalitions = np.pad(
-                coalitions,
-                ((0, 0), (1, 0), (0, 0)),
-                constant_values=True,
+            coalitions = np.concatenate(
+                [np.ones((len(rows), 1, p), dtype=bool), coalitions],
+                axis=1,
             )
         return OddDesign(
             with_complements(coalitions),

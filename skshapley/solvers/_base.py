@@ -555,12 +555,13 @@ class Scale:
             kind="stable",
         )
         none = np.zeros_like(largest)
-        sizes = np.concatenate([largest, -largest, none], axis=1)
-        counts = np.concatenate(
-            [none, np.ones_like(largest), none],
-            axis=1,
+        sizes_and_counts = np.stack(
+            [
+                np.concatenate([largest, -largest, none], axis=1),
+                np.concatenate([none, np.ones_like(largest), none], axis=1),
+            ]
         )
-        ascending = np.take_along_axis(np.stack([sizes, counts]), order[None], axis=2)
+        ascending = np.take_along_axis(sizes_and_counts, order[None], axis=2)
         places = np.argsort(order, axis=1)[None, :, 2 * largest.shape[1] :]
         totals, n_single = np.take_along_axis(
             np.cumsum(ascending, axis=2),

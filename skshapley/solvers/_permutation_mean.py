@@ -399,8 +399,9 @@ class PermutationMean(Solver):
         if self._centring is None:
             self._symmetric = design.symmetric
             self._strata = design.stratum_weights if stratified else np.ones(1)
-            drawn = design.references is not None and not stratified
-            self._drifting = drawn and self._is_shapley
+            self._drifting = (
+                design.references is not None and not stratified and self._is_shapley
+            )
             # a permutation and its reverse miss the same events
             self._together = 2 if design.unit % 2 == 0 else 1
             self._centring = Centring((len(self.v_empty_), len(self._strata)), (p, k))
@@ -682,11 +683,10 @@ def errors_over_units(
     # Few permutations without their reverses miss events that most players have.
     few_draws = (n_draws < FEW_DRAWS) & (together == 1)
     frequent = scale.frequent
-    sizes_of_ranges = scale.sizes
-    unchanged = np.where(few_draws, frequent, sizes_of_ranges)
+    unchanged = np.where(few_draws, frequent, scale.sizes)
     means = (weights[:, None, None] * moments.mean[:, :, 0]).sum(axis=1)
-    equal = moments.products[:, :, 0, 0].sum(axis=1) <= (AGREE * sizes_of_ranges) ** 2
-    sizes = np.where(equal, scale.distances(means), sizes_of_ranges)
+    equal = moments.products[:, :, 0, 0].sum(axis=1) <= (AGREE * scale.sizes) ** 2
+    sizes = np.where(equal, scale.distances(means), scale.sizes)
     # Positions explain no contribution of a player without any.
     sizes = np.where(scale.own > 0, unexplained * sizes, unchanged)
     sizes = np.where(sizes > 0, sizes, gap)
