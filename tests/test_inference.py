@@ -9,7 +9,13 @@ from scipy import stats
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from skshapley import Explanation, GlobalExplanation, ShapleyExplainer, TreeExplainer
+from skshapley import (
+    Explanation,
+    GlobalExplanation,
+    GlobalImportance,
+    ShapleyExplainer,
+    TreeExplainer,
+)
 from skshapley._inference._means import Means, adjusted, intervals, p_values, ranks
 from skshapley._inference._sizes import Noise, debiased_sizes
 from skshapley.batches import explain_batches
@@ -257,6 +263,30 @@ def test_a_feature_with_a_single_value_has_no_upper_end_in_few_rows(n, infinite)
     explanation.data["x1"] = "never set"
     table = explanation.importance(confidence=0.95)
     assert np.isinf(table.loc[["x0", "x1"], "high"]).tolist() == [False, infinite]
+
+
+def test_rounding_errors_of_unused_features_are_no_unseen_events():
+    """They had an infinite interval and each rank, and all others one rank too many."""
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    background = X[:20].copy()
+    X[:, 4] = 1.0
+
+    def model(X):
+        return X[:, 0] + 0.3 * X[:, 1] + 0.1 * X[:, 2] + X[:, 0] * X[:, 1]
+
+    explanation = ShapleyExplainer(model).fit(background).explain(X)
+    unused = np.abs(explanation.values[:, 3:]).max(axis=0)
+    assert (unused > 0).all()
+    assert (unused < 1e-14).all()
+    table = explanation.importance(confidence=0.95)
+    assert table["high"].max() < 2
+    assert table["best_rank"].tolist() == [1, 2, 3, 4, 4]
+    assert table["worst_rank"].tolist() == [1, 2, 3, 5, 5]
+    y = model(X) + np.random.default_rng(1).normal(size=200)
+    sage = GlobalImportance(model, loss="squared_error").fit(background)
+    table = sage.explain(X, y).importance()
+    assert np.abs(table[["low", "high"]].to_numpy()).max() < 2
+    assert (table.loc[["x3", "x4"], "p_value"] == 1).all()
 
 
 def test_bias_correction_widens_intervals():

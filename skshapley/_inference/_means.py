@@ -182,8 +182,10 @@ def p_values(means: Means, two_sided: bool = False) -> np.ndarray:
     """
     errors = means.errors
     sizes = np.abs(means.values) if two_sided else means.values
+    constant = np.isfinite(errors) & ~varying(means)
+    certain = np.where(sizes > rounding(means), np.inf, -np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(errors == 0, np.where(sizes > 0, np.inf, -np.inf), sizes / errors)
+        t = np.where(constant, certain, sizes / errors)
     p = stdtr(means.degrees, -t)
     return np.minimum(2 * p, 1.0) if two_sided else p
 
@@ -328,7 +330,7 @@ def intervals(
     if sizes and simultaneous:
         tail_skewness, above = _common_tail(means, skewness)
     # A constant that is not 0 may be a rare event that no row has missed.
-    unseen = means.n > 1 and ~varies & (means.values != 0)
+    unseen = means.n > 1 and ~varies & (np.abs(means.values) > rounding(means))
     ends = []
     for side, behind, ahead, skewness_ahead in (
         (-1.0, means.above, means.below, -skewness),
@@ -427,6 +429,11 @@ def varying(means: Means) -> np.ndarray:
     return variances > EXACT**2 * largest
 
 
+def rounding(means: Means) -> float:
+    """Return the size of rounding errors of the means."""
+    return EXACT * float(np.abs(means.values).max(initial=0.0))
+
+
 def ranks(
     means: Means,
     confidence: float,
@@ -462,8 +469,9 @@ def ranks(
     bounded = np.isfinite(high)[:, None] & np.isfinite(
         low
     )  # [j, k]: j is no larger, k no smaller
-    larger = (values - values[:, None] > critical[:, None] * errors) & bounded
-    smaller = (values[:, None] - values > critical[:, None] * errors) & bounded.T
+    margin = np.maximum(critical[:, None] * errors, rounding(means))
+    larger = (values - values[:, None] > margin) & bounded
+    smaller = (values[:, None] - values > margin) & bounded.T
     return rank, 1 + larger.sum(axis=1), m - smaller.sum(axis=1)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skshapley._inference._means import Means, intervals, ranks
+from skshapley._inference._means import Means, intervals, ranks, rounding
 from skshapley._inference._sizes import MEAN_SIZE, Noise, rank_correlation
 from skshapley._records._outcome import Record
 from skshapley._tables import ordered_numbers
@@ -165,7 +165,8 @@ def inferred_importance(
         # columns with one value in all rows
         constant = np.resize((texts == texts.iloc[0]).all().to_numpy(), len(unit))
         # rare data that no row has may have other attributions
-        unknown = constant & (n < LEAST_SHOWN) & (means.values != 0)
+        used = np.abs(means.values) > rounding(means)
+        unknown = constant & used & (n < LEAST_SHOWN)
         means = replace(means, above=np.where(unknown, np.inf, means.above))
     refit_errors = np.full(len(unit), np.nan)
     if len(of_refits):
