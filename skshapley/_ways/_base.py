@@ -109,9 +109,11 @@ class Background(Portable):
             check_consistent_length(X, target)
             target = np.asarray(target)[rows]
         weights = weights[rows] / weights[rows].sum()
-        fit_weights = None
-        if sample_weight is not None:
-            fit_weights = np.asarray(sample_weight, dtype=np.float64)[rows]
+        fit_weights = (
+            None
+            if sample_weight is None
+            else np.asarray(sample_weight, dtype=np.float64)[rows]
+        )
         return cls(take_rows(X, rows), weights, players, target, fit_weights)
 
     def herded(self, n: int, predictions: np.ndarray, rng: np.random.Generator) -> Self:

@@ -302,11 +302,13 @@ class Joint(Coalitions):
     """Values estimated from coalitions that all rows share."""
 
     def state(self) -> dict[str, Any]:
-        """Return the target, and the responses to a few background rows."""
+        """Return the data of fits, and the responses to a few background rows."""
         background = self.labels.background
         rows = take_rows(background.rows, slice(0, PROBE_ROWS))
-        target = np.empty(0) if background.target is None else background.target
-        return {"responses": [self.predictions(rows)], "target": [target]}
+        fit_data: list = [np.empty(0)]
+        if background.target is not None:
+            fit_data = [background.target, background.fit_weights]
+        return {"responses": [self.predictions(rows)], "target": fit_data}
 
 
 def joint_request(request: Request, size: Size, reward: Any) -> Request:

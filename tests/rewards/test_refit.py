@@ -25,6 +25,7 @@ from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 from sklearn.utils.fixes import parse_version
 
 from skshapley import GlobalImportance, ShapleyExplainer, ShapleyImportance
+from skshapley.batches import explain_batches
 from skshapley.exceptions import ModelOutputError
 from skshapley.rewards import RefitReward
 from skshapley.samplers import Odd
@@ -381,6 +382,18 @@ def test_weights_reach_the_fits(weights):
     np.testing.assert_allclose(
         explainer.explain(X[:2]).values, enumerated(predict, 6), atol=1e-10
     )
+
+
+def test_a_run_does_not_continue_with_other_weights(tmp_path):
+    """The same shares of the rows, but another sum, so that a penalty counts less."""
+    model = Ridge(alpha=100).fit(X, Y)
+    for weight in (1.0, 3.0):
+        explainer = ShapleyExplainer(model, reward="refit", max_rows=20, random_state=0)
+        explainer.fit(X, Y, np.full(len(X), weight))
+        if weight == 1.0:
+            explain_batches(explainer, X[:2], tmp_path)
+    with pytest.raises(FileExistsError, match="begun with something else"):
+        explain_batches(explainer, X[:2], tmp_path)
 
 
 class NoEmptyColumn(DecisionTreeRegressor):
