@@ -170,7 +170,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     explained. The importance of a feature is its mean gain: the attribution times the
     part of the target that the other attributions leave unexplained. If the model is
     right, this is the mean squared attribution. For a feature unrelated to the target
-    it is zero, up to chance, even if the model overfitted the feature.
+    and to other features it is zero, up to chance, even if the model overfitted it.
 
     Parameters
     ----------
