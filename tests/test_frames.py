@@ -11,6 +11,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.fixes import parse_version
 from xgboost import XGBRegressor
@@ -71,6 +72,39 @@ def fitted_pipeline(X):
         + (X["job"] == "nurse")
     )
     return model.fit(X, y)
+
+
+def by_kind(frame):
+    """Values of cells times another column; None and NaN are no equals."""
+    numbers = {"A": 1.0, "B": 2.0, None: 5.0}
+    towns = np.array([numbers.get(cell, -4.0) for cell in frame["town"]])
+    return towns * frame["income"].to_numpy()
+
+
+@pytest.mark.parametrize("model", ["function", "encoder"])
+@pytest.mark.parametrize("gaps", [[None], [None, np.nan]], ids=["None", "None and NaN"])
+def test_none_in_objects_stays_none(model, gaps, enumerated):
+    """Pandas 3 takes objects for texts, and makes NaN of None in them."""
+    rng = np.random.default_rng(0)
+    towns = [*"AB", *gaps]
+    cells = [towns[i] for i in rng.integers(len(towns), size=40)]
+    X = pd.DataFrame({"town": pd.Series([*cells, None], dtype=object)})
+    X["income"] = rng.normal(size=41)
+    predict = by_kind
+    if model == "encoder":
+        towns = ColumnTransformer(
+            [("town", OneHotEncoder(handle_unknown="ignore"), ["town"])],
+            remainder="passthrough",
+        )
+        predict = make_pipeline(towns, SVR()).fit(X, by_kind(X)).predict
+    explainer = ShapleyExplainer(predict, sampler="exact")
+    one_kind = X[X["town"].map(type).eq(type(gaps[-1]))][:9]
+    for background in (X[:9], one_kind):
+        made = explainer.fit(background).explain(X[-3:]).values
+        expected = enumerated(predict, X[-3:], background)
+        np.testing.assert_allclose(made, expected, atol=1e-9)
+    rows = explainer.fit(X[:9]).explain(X[-3:].to_dict("records"))
+    np.testing.assert_array_equal(rows.values, explainer.explain(X[-3:]).values)
 
 
 def test_pipelines_are_explained_by_raw_columns(enumerated):

@@ -7,6 +7,7 @@ NumPy arrays of their own dtype.
 
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -425,17 +426,19 @@ def as_rows_of(X: Any, like: Any, owner: str) -> Any:
         Name of the calling class, for the warning.
     """
     names = column_names(like)
+    # Objects, since pandas 3 makes NaN of None in columns of text.
+    frame = partial(pd.DataFrame, dtype=object)
     if isinstance(X, pd.Series) and set(X.index) == set(names):
-        rows = pd.DataFrame([X.to_list()], columns=X.index, index=[X.name])
+        rows = frame([X.to_list()], columns=X.index, index=[X.name])
     elif isinstance(X, Mapping):
         several = any(
             isinstance(value, list | tuple | np.ndarray) for value in X.values()
         )
-        rows = pd.DataFrame(dict(X) if several else [dict(X)])
+        rows = frame(dict(X) if several else [dict(X)])
     elif (
         isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X)
     ):
-        rows = pd.DataFrame([dict(row) for row in X])
+        rows = frame([dict(row) for row in X])
     elif isinstance(X, np.ndarray) and X.ndim in (1, 2) and X.shape[-1] == len(names):
         warnings.warn(
             f"X does not have valid feature names, but {owner} was fitted with feature "
@@ -443,7 +446,7 @@ def as_rows_of(X: Any, like: Any, owner: str) -> Any:
             UserWarning,
             stacklevel=5,
         )
-        rows = pd.DataFrame(np.atleast_2d(X), columns=names)
+        rows = frame(np.atleast_2d(X), columns=names)
     else:
         return X
     if not isinstance(like, pd.DataFrame):

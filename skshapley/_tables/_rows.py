@@ -214,8 +214,14 @@ class ColumnPool(RowPool):
 
 
 def codes_of(column: Any) -> NDArray[np.int64]:
-    """Return an integer for each value of a column, and one for missing values."""
+    """Return an integer for each value of a column; None and NaN have their own in objects."""
     column = column.to_numpy() if hasattr(column, "to_native") else column
+    if column.dtype == object:
+        # encoders have a category for each kind of missing value
+        missing = pd.isna(column)
+        kinds = [float if isinstance(v, float) else type(v) for v in column[missing]]
+        column = column.copy()
+        column[missing] = kinds
     try:
         return pd.factorize(column, use_na_sentinel=False)[0]
     except TypeError:  # lists, arrays and dicts in cells are equal if their bytes are
@@ -263,7 +269,7 @@ class ArrayPool(ColumnPool):
         return (
             hybrid
             if self.names is None
-            else pd.DataFrame(hybrid, columns=self.names, copy=False)
+            else pd.DataFrame(hybrid, columns=self.names, dtype=kind, copy=False)
         )
 
     def by_column(self, coalitions) -> NDArray[np.bool_]:
@@ -321,8 +327,13 @@ class FramePool(ColumnPool):
             strict=True,
         )
         return pd.DataFrame(
-            {name: pool.take(positions) for name, pool, positions in columns}
+            {name: _typed(pool.take(positions)) for name, pool, positions in columns}
         )
+
+
+def _typed(values: Any) -> Any:
+    """Return values of a column of a frame; pandas 3 would make texts of objects."""
+    return pd.Series(values, dtype=object) if values.dtype == object else values
 
 
 class NarwhalsPool(ColumnPool):
