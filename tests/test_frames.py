@@ -1,5 +1,6 @@
 """Frames of any columns are explained by raw columns; silent errors of shap are avoided."""
 
+import narwhals
 import numpy as np
 import pandas as pd
 import pytest
@@ -105,6 +106,45 @@ def test_none_in_objects_stays_none(model, gaps, enumerated):
         np.testing.assert_allclose(made, expected, atol=1e-9)
     rows = explainer.fit(X[:9]).explain(X[-3:].to_dict("records"))
     np.testing.assert_array_equal(rows.values, explainer.explain(X[-3:]).values)
+
+
+@pytest.mark.parametrize("sampler", ["exact", "antithetic"])
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+@pytest.mark.parametrize(
+    ("kind", "x", "cells"),
+    [
+        ("float", None, [np.nan, None, 2.0]),
+        ("float", np.nan, [None, None, None]),
+        ("int", 2**60 + 1, [2**60, None, 2**60 + 3]),
+    ],
+)
+def test_null_is_no_nan_and_integers_beside_it_are_exact(
+    kind, x, cells, library, sampler
+):
+    """Against each row: one of these cells had the effect of another column."""
+    package = pytest.importorskip(library)
+
+    def table(cells, others):
+        if library == "polars":
+            dtype = package.Float64 if kind == "float" else package.Int64
+            column = package.Series(cells, dtype=dtype)
+            return package.DataFrame({"cell": column, "other": others})
+        column = package.array(cells, f"{kind}64")
+        return package.table({"cell": column, "other": others})
+
+    def effect(cell):
+        return 5.0 if cell is None else -3.0 if np.isnan(cell) else cell % 7
+
+    def model(X):
+        frame = narwhals.from_native(X)
+        effects = [effect(cell) for cell in frame["cell"].to_list()]
+        return np.array(effects) + frame["other"].to_numpy()
+
+    background = table(cells, [1.0, 2.0, 4.0])
+    explainer = ShapleyExplainer(model, sampler=sampler, random_state=0)
+    found = explainer.fit(background).explain(table([x], [5.0])).values
+    expected = effect(x) - np.mean([effect(cell) for cell in cells])
+    np.testing.assert_allclose(found, [[expected, 5 - 7 / 3]], atol=1e-9)
 
 
 def test_pipelines_are_explained_by_raw_columns(enumerated):

@@ -214,8 +214,13 @@ class ColumnPool(RowPool):
 
 
 def codes_of(column: Any) -> NDArray[np.int64]:
-    """Return an integer for each value of a column; None and NaN have their own in objects."""
-    column = column.to_numpy() if hasattr(column, "to_native") else column
+    """Return an integer for each value of a column, and one for each kind of missing value."""
+    if hasattr(column, "to_native"):
+        null = column.is_null().to_numpy()
+        # null would make floats of integers, and NaN of itself
+        column = column.fill_null(0) if column.dtype.is_integer() else column
+        codes = codes_of(column.to_numpy())
+        return np.where(null, -1, codes)
     if column.dtype == object:
         # encoders have a category for each kind of missing value
         missing = pd.isna(column)
@@ -224,7 +229,7 @@ def codes_of(column: Any) -> NDArray[np.int64]:
         column[missing] = kinds
     try:
         return pd.factorize(column, use_na_sentinel=False)[0]
-    except TypeError:  # lists, arrays and dicts in cells are equal if their bytes are
+    except (TypeError, ValueError):  # lists, arrays and dicts: equal if their bytes are
         return pd.factorize(
             np.array([pickle.dumps(value) for value in column], dtype=object)
         )[0]
