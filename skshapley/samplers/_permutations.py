@@ -13,8 +13,9 @@ derivative for each pair.
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, partial
 
 import numpy as np
 
@@ -186,8 +187,13 @@ class PermutationSampler(Sampler):
         )
         background = task.background if self._samples else None
         order = None if background is None else background.row_order
+        weights = self.reference_weights_
+        # computed once for all rows to explain, if any of them needs it
+        by_weight = cache(
+            partial(systematic_rows, np.cumsum(weights), len(weights), 0.5)
+        )
         self._sources = [
-            _Rows(pair[1], self.reference_weights_, self.references, order)
+            _Rows(pair[1], weights, self.references, order, by_weight)
             for pair in children
         ]
 
@@ -227,19 +233,15 @@ class _Rows:
         weights: np.ndarray,
         references: str,
         order: RowOrder | None,
+        by_weight: Callable[[], np.ndarray],
     ) -> None:
         self._rng = rng
         self._weights = weights
         self._references = references
         self._row_order = order
+        self._by_weight = by_weight  # the rows of a round after the first ones
         self._rest = np.empty(0, dtype=np.intp)
         self._first_rounds = FIRST_ROUNDS
-
-    @cached_property
-    def _by_weight(self) -> np.ndarray:
-        """The rows of a round after the first ones, ``(b,)``."""
-        b = len(self._weights)
-        return systematic_rows(np.cumsum(self._weights), b, 0.5)
 
     def take(self, n: int) -> np.ndarray:
         while len(self._rest) < n:
@@ -256,7 +258,7 @@ class _Rows:
             return self._rng.choice(b, size=DRAWN_TOGETHER, p=self._weights)
         if self._row_order is None:
             n_rounds = -(-DRAWN_TOGETHER // b)
-            rounds = np.tile(self._by_weight, (n_rounds, 1))
+            rounds = np.tile(self._by_weight(), (n_rounds, 1))
             rounds[: self._first_rounds] = np.arange(b)
             self._first_rounds = max(0, self._first_rounds - n_rounds)
             return self._rng.permuted(rounds, axis=1).ravel()

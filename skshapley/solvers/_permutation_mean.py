@@ -380,8 +380,10 @@ class PermutationMean(Solver):
         # In an additive game, a permutation and its reverse agree in all units. Larger
         # differences than rounding rule it out. Without a reverse permutation there is
         # nothing to compare, so no row counts as additive.
-        noisy = np.ptp(inside, axis=2).max(axis=1) > self._rounding[rows]
-        noisy |= design.unit == 1
+        differences = np.abs(inside[:, :, 1:] - inside[:, :, :1])
+        noisy = (design.unit == 1) | (
+            differences.max(axis=(1, 2), initial=0.0) > self._rounding[rows]
+        )
         self._additive[rows] &= ~noisy.any(axis=(1, 2))
         if design.sampled:
             if self._sampled is None:
