@@ -147,6 +147,16 @@ def test_null_is_no_nan_and_integers_beside_it_are_exact(
     np.testing.assert_allclose(found, [[expected, 5 - 7 / 3]], atol=1e-9)
 
 
+def test_lists_of_arrow_in_pandas():
+    """pandas has no codes for them."""
+    arrow = pytest.importorskip("pyarrow")
+    lists = arrow.array([[1, 2], [3], [4, 5]])
+    X = pd.DataFrame({"lists": pd.arrays.ArrowExtensionArray(lists), "b": 1.0})
+    explainer = ShapleyExplainer(lambda X: [sum(cell) for cell in X["lists"]])
+    made = explainer.fit(X[:2]).explain(X[2:])
+    np.testing.assert_allclose(made.values, [[6.0, 0.0]])
+
+
 def test_pipelines_are_explained_by_raw_columns(enumerated):
     X = people()
     model = fitted_pipeline(X)

@@ -26,6 +26,8 @@ META = b"skshapley"
 # Marks before a space, which no attribute name contains
 FRAME = "frame"
 INDEX = "index"
+# In names of Arrow types that pandas or a file does not read; their cells are objects
+UNREADABLE = "decimal", "dictionary", "binary", "list<", "struct<", "map<"
 
 
 def column_to_arrow(
@@ -47,6 +49,8 @@ def column_to_arrow(
     """
     import pyarrow as pa
 
+    if any(mark in str(column.dtype) for mark in UNREADABLE):
+        column = column.astype(object)
     kind: Any = column.dtype
     note: dict[str, Any] = {"dtype": str(kind)}
     if isinstance(kind, pd.SparseDtype):

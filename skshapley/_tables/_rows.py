@@ -229,7 +229,8 @@ def codes_of(column: Any) -> NDArray[np.int64]:
         column[missing] = kinds
     try:
         return pd.factorize(column, use_na_sentinel=False)[0]
-    except (TypeError, ValueError):  # lists, arrays and dicts: equal if their bytes are
+    except (TypeError, ValueError, NotImplementedError):
+        # lists, arrays and dicts in cells are equal if their bytes are
         return pd.factorize(
             np.array([pickle.dumps(value) for value in column], dtype=object)
         )[0]

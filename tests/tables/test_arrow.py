@@ -5,8 +5,10 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+from skshapley import Explanation, ShapleyExplainer
 from skshapley._tables._arrow import frame_from_bytes, frame_to_bytes
 
 N = 4
@@ -75,6 +77,26 @@ def test_columns(kind):
     for here, there in zip(frame[kind], back[kind], strict=True):
         assert type(there) is type(here) or isinstance(here, np.str_)
         assert there is here or there == here or (here != here and there != there)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ([Decimal("1.10"), None, Decimal("3.00")], pa.decimal128(5, 2)),
+        (["a", None, "b"], pa.dictionary(pa.int8(), pa.string())),
+    ],
+    ids=["decimal", "dictionary"],
+)
+def test_types_that_pandas_cannot_name_return_as_objects(cells, kind, tmp_path):
+    """A file with such a column was written, but could not be read."""
+    column = pd.Series(pd.arrays.ArrowExtensionArray(pa.array(cells, kind)))
+    frame = pd.DataFrame({"a": column, "b": 1.0})
+    explainer = ShapleyExplainer(lambda X: X["b"]).fit(frame)
+    explainer.explain(frame).save(tmp_path / "explanation.parquet")
+    data = Explanation.load(tmp_path / "explanation.parquet").data
+    expected = frame.astype({"a": object})
+    pd.testing.assert_frame_equal(data, expected)
+    pd.testing.assert_frame_equal(there_and_back(frame), expected)
 
 
 def test_all_columns_and_no_column():
