@@ -382,7 +382,9 @@ class ControlChartDisplay(ByFeature):
             style.name_panel(ax, feature)
             # Rounded up, so that there are never more names than fit.
             step = -(-len(part) // MOST_TICKS)
-            names = [shorten(period, 12) for period in part["period"].iloc[::step]]
+            # as text by pandas: days have no time of day
+            periods = part["period"].astype(str).iloc[::step]
+            names = [shorten(period, 12) for period in periods]
             style.write_ticks(ax, dict(zip(x[::step].tolist(), names, strict=True)))
         style.label_y(axes[0], self.label)
 

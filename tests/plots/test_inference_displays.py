@@ -164,6 +164,15 @@ def test_control_chart_marks_points_beyond_the_limits(explanation_maker):
     assert len(ControlChartDisplay.from_drift(found, max_features=2).axes_) == 2
 
 
+def test_control_chart_names_days(explanation_maker):
+    """Each of them was "2020-…:00:00"."""
+    days = pd.date_range("2020-01-01", periods=3)
+    found = drift(explanation_maker(n_rows=60), days.repeat(20))
+    drawn = ControlChartDisplay.from_drift(found, max_features=1)
+    texts = [tick.get_text() for tick in drawn.ax_.get_xticklabels()]
+    assert texts == ["2020-01-01", "2020-01-02", "2020-01-03"]
+
+
 def test_control_chart_of_several_outputs(explanation_maker):
     found = drift(explanation_maker(40, 3, outputs=["cat", "dog"]), np.arange(40) // 10)
     drawn = ControlChartDisplay.from_drift(found, max_features=2)
