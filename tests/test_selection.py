@@ -210,6 +210,20 @@ def test_correlated_useless_columns_are_not_selected():
     assert false <= 2
 
 
+def test_weak_correlations_do_not_link_columns_of_many_rows():
+    """At most 1 of 4 tables: a correlation of .08 is significant, and links all columns."""
+    false = 0
+    for run in range(4):
+        rng = np.random.default_rng(run)
+        useful = rng.normal(size=(5000, 1))
+        useless = 0.08 * useful + rng.normal(size=(5000, 4))
+        copies = useless + rng.normal(scale=0.2, size=useless.shape)
+        y = useful[:, 0] + rng.normal(size=5000)
+        X = np.column_stack([useful, useless, copies])
+        false += ShapleyImportance(LinearRegression()).fit(X, y).get_support()[1:].any()
+    assert false <= 1
+
+
 def test_columns_that_correct_each_other_are_selected():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 5))

@@ -59,8 +59,10 @@ from skshapley.explanation import Explanation
 from skshapley.rewards import REWARDS, Reward
 
 CLOSE = 1e-4  # tolerance for probabilities in single precision
-# Correlations beyond so many standard errors count. By chance, 1 of 16,000 pairs has one.
+# Correlations beyond so many standard errors count; by chance, 1 of 16,000 pairs has one.
+# Weaker ones than the second number do not matter, and link all columns of many rows.
 CORRELATED = 4.0
+LEAST_CORRELATION = 0.1
 
 Link = Callable[[np.ndarray], np.ndarray]
 
@@ -150,7 +152,8 @@ def correlated_players(values: np.ndarray) -> np.ndarray:
     rows, p = values.shape[:2]
     with np.errstate(invalid="ignore"):  # constant attributions have no correlation
         correlations = np.corrcoef(np.moveaxis(values, 1, 0).reshape(p, -1))
-    linked = np.abs(np.atleast_2d(correlations)) > CORRELATED / np.sqrt(rows)
+    least = max(CORRELATED / np.sqrt(rows), LEAST_CORRELATION)
+    linked = np.abs(np.atleast_2d(correlations)) > least
     labels = connected_components(linked)[1]
     return labels[:, None] == labels
 
@@ -219,6 +222,7 @@ class ShapleyImportance(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     The tests are Student's, over the held-out rows, and one-sided. The p-value is the
     larger one of two: that of the feature's gain, and that of the common gain of all
     features whose attributions are correlated with it, directly or through others.
+    Correlations of at least .1 and four standard errors count.
     Without the second, unpenalised models select correlated noise, since its
     attributions cancel each other. Two correlated features share their information:
     both may be selected, or neither. Selected features carry information about the
