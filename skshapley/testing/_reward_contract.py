@@ -332,12 +332,13 @@ def _fitted(
     background = _background() if background is None else background
     weights = WEIGHTS.copy() if weights is None else weights
     estimator, target = _model_for(reward, model, background)
+    fit_data = {"target": target["y"], "fit_weights": weights} if target else {}
     return reward.fit(
         Response(estimator, output=output, owner="check_reward"),
         background,
         weights,
         _players(groups),
-        *target.values(),
+        **fit_data,
     )
 
 
