@@ -39,6 +39,7 @@ from skshapley._records._outcome import (
 )
 from skshapley._records._parquet import ExplanationFile, arrow_table, write_table
 from skshapley._records._selection import folded
+from skshapley._tables import joined_index
 from skshapley._tools import Hinting, corrected, write_whole
 
 # Names in shap and elsewhere, and their counterparts
@@ -646,9 +647,10 @@ class Explanation(Hinting, Record):
             check_same("Explanation.merge", subject, explanation._subject)
         pairs = [part.interactions for part in every if part.interactions is not None]
         parts: dict[str, Any] = {name: joined(every, name) for name in BY_ROW}
+        data = pd.concat([part.data for part in every])
         return replace(
             every[0],
-            data=pd.concat([part.data for part in every]),
+            data=data.set_axis(joined_index([part.index for part in every]), axis=0),
             interactions=Interactions.merge(pairs) if pairs else None,
             **parts,
         )

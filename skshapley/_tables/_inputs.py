@@ -106,6 +106,16 @@ def take_rows(X: Any, positions: Any) -> Any:
     return narwhal(X)[positions].to_native() if is_foreign(X) else X[positions]
 
 
+def joined_index(indices: list[pd.Index]) -> pd.Index:
+    """Return indices one after the other."""
+    index = indices[0].append(indices[1:])
+    if index.nlevels > 1 or any(part.dtype != object for part in indices):
+        return index
+    # pandas makes integers of objects that are integers here, but not in other batches
+    cells = np.concatenate([part.to_numpy() for part in indices])
+    return pd.Index(cells, object, name=index.name, tupleize_cols=False)
+
+
 def in_order_of(X: Any, names: list) -> Any:
     """Return a frame with columns in the order of `names`, or unchanged if it has others."""
     columns = column_names(X)

@@ -17,6 +17,7 @@ from skshapley._tables import (
     as_pandas,
     check_container,
     is_foreign,
+    joined_index,
     n_rows,
     narwhal,
     take_rows,
@@ -279,7 +280,7 @@ def _joined(pieces: list[Piece]) -> Piece:
             f"{OWNER} got frames with an index of their own and frames without; pass "
             "keys= to name the columns that identify rows."
         )
-    index = None if indices[0] is None else indices[0].append([*indices[1:]])
+    index = None if indices[0] is None else joined_index([*indices])
     return _stacked(list(parts)), index
 
 

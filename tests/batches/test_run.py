@@ -252,6 +252,19 @@ def test_files_have_one_line_per_row_and_output(iris, tmp_path):
     assert not [column for column in frame if column.startswith("key:")]
 
 
+@pytest.mark.parametrize("keys", [None, "key"])
+def test_batches_of_mixed_keys_have_one_type(keys, explainer, table, tmp_path):
+    """Some batches have integers only; as numbers, they would end the run."""
+    labels = ["A1", "A2", 3, 4, 5, None, 6, 7]
+    rows = table[NAMES][:8].assign(key=pd.Series(labels, dtype=object).to_numpy())
+    rows = rows if keys else rows.set_index("key")
+    dataset = explain_batches(explainer, rows, tmp_path, batch_rows=2, keys=keys)
+    assert dataset.read().index.tolist() == labels
+    pieces = (rows[start : start + 1] for start in range(8))
+    stream = explain_batches(explainer, pieces, batch_rows=2, keys=keys)
+    assert Explanation.merge([*stream]).index.tolist() == labels
+
+
 def test_kinds_of_data_and_keys(tmp_path):
     frame = pd.DataFrame(
         {
