@@ -462,9 +462,14 @@ def as_rows_of(X: Any, like: Any, owner: str) -> Any:
     if not isinstance(like, pd.DataFrame):
         schema = {name: kind for name, kind in like.schema.items() if name in rows}
         return type(like)(rows[list(schema)].to_dict("list"), schema=schema)
-    kinds = {name: kind for name, kind in like.dtypes.items() if name in rows}
+    return cast_like(rows, like.dtypes)
+
+
+def cast_like(rows: pd.DataFrame, kinds: pd.Series) -> pd.DataFrame:
+    """Return rows after a cast of their columns, in place, where it changes no value."""
     for name, kind in kinds.items():
-        rows[name] = _cast(rows[name], kind)
+        if name in rows and rows[name].dtype != kind:
+            rows[name] = _cast(rows[name], kind)
     return rows
 
 

@@ -89,8 +89,9 @@ def explain_batches(  # type: ignore[misc]
     source : frame, array, sparse matrix, iterable of these, path, or pyarrow dataset
         The rows. A path is a Parquet file, a folder of them, a CSV file, or a .npz file
         of `scipy.sparse.save_npz`. Parquet and CSV tables are converted to the
-        container of the background. CSV files are read as `pandas.read_csv` reads them:
-        texts such as NA are missing values. For an explainer of documents also a list, Series
+        container of the background, and to its categories and nullable dtypes. CSV
+        files are read as `pandas.read_csv` reads them: texts such as NA are missing
+        values. For an explainer of documents also a list, Series
         or array of str, or an iterable of str or of these. From a table, the column
         with the name of ``fit`` is taken, or the only column.
     out : str or path, default=None

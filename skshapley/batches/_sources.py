@@ -15,6 +15,7 @@ from scipy import sparse
 
 from skshapley._tables import (
     as_pandas,
+    cast_like,
     check_container,
     is_foreign,
     joined_index,
@@ -145,11 +146,16 @@ class Wanted:
                 table,
                 backend=nw.get_native_namespace(self.like),
             ).to_native()
-        return (
+        frame = (
             table
             if isinstance(table, pd.DataFrame)
             else table.to_pandas(ignore_metadata=True)
         )
+        if not isinstance(self.like, pd.DataFrame):
+            return frame
+        # Files have no categories, and read booleans beside missing values as objects.
+        kinds = self.like.dtypes
+        return cast_like(frame, kinds[[not isinstance(k, np.dtype) for k in kinds]])
 
     def split(self, table: Any, index: pd.Index | None) -> Piece:
         """Return the requested columns, and the index of the keys."""

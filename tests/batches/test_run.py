@@ -265,6 +265,28 @@ def test_batches_of_mixed_keys_have_one_type(keys, explainer, table, tmp_path):
     assert Explanation.merge([*stream]).index.tolist() == labels
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_files_get_the_dtypes_of_the_background(suffix, tmp_path):
+    """Where no value changes: files have no categories, and gaps make objects of flags."""
+    frame = pd.DataFrame(
+        {
+            "flag": pd.array([True, None, False, True], dtype="boolean"),
+            "kind": pd.Categorical([2, 1, None, 2], [1, 2, 3]),
+            "many": pd.array([1, None, 3, 4], dtype="Int64"),
+        }
+    )
+    explainer = ShapleyExplainer(lambda X: X.isna().sum(axis=1)).fit(frame[:2])
+    path = tmp_path / f"rows.{suffix}"
+    getattr(frame, f"to_{suffix}")(path, index=False)
+    made = Explanation.merge([*explain_batches(explainer, path, batch_rows=1)])
+    np.testing.assert_array_equal(made.values, explainer.explain(frame).values)
+    assert made.data.dtypes.tolist() == frame.dtypes.tolist()
+    other = frame.assign(kind=pd.Categorical([2, 1, 4, 2], [1, 2, 4]))
+    getattr(other, f"to_{suffix}")(path, index=False)
+    with pytest.raises(BatchError, match="'kind' is int64 instead of category"):
+        [*explain_batches(explainer, path)]
+
+
 def test_kinds_of_data_and_keys(tmp_path):
     frame = pd.DataFrame(
         {
