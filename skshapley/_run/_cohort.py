@@ -360,12 +360,14 @@ class Cohort:
             self.estimate = self._estimate(self.solver.result())
             values, errors, _, additive = self.estimate
             # Requests for interactions must not change the players' values.
-            estimate = Estimate(
-                values[due, self._own],
-                None if errors is None else errors[due, self._own],
-                additive=None if additive is None else additive[due],
+            self.schedule.stop(
+                due,
+                Estimate(
+                    values[due, self._own],
+                    None if errors is None else errors[due, self._own],
+                    additive=None if additive is None else additive[due],
+                ),
             )
-            self.schedule.stop(due, estimate)
         self.schedule.go_on(self.block.spent[self.members])
 
     def _start_solver(self, values: np.ndarray) -> np.ndarray:
@@ -452,8 +454,10 @@ class Cohort:
         # Enumerated rows are exact, whether or not a rule checked them.
         outcome.converged[rows] = self.schedule.converged | exact
         sets = self.players[:, entries(self.count, self.block.plan.request.pairs)]
-        size = outcome.entries.shape[1]
-        positions = np.zeros([self.block.game.n_players] * size, dtype=np.intp)
+        positions = np.zeros(
+            [self.block.game.n_players] * outcome.entries.shape[1],
+            dtype=np.intp,
+        )
         positions[tuple(outcome.entries.T)] = np.arange(len(outcome.entries))
         at = positions[tuple(np.moveaxis(sets, -1, 0))]
         outcome.values[rows[:, None], at] = values

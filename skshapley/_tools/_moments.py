@@ -65,10 +65,11 @@ class Moments:
         mean = mean.reshape(r, b, *mean.shape[1:])
         shift = np.where(new > 0, mean - self.mean[rows], 0.0)
         self.mean[rows] += shift * new / total
-        between = (
-            shift[:, :, :, None] * shift[:, :, None] * (old * new / total)[..., None]
-        )
-        self.products[rows] += inside.reshape(between.shape) + between
+        # in place: new arrays of many rows take longer than their sums
+        between = shift[:, :, :, None] * shift[:, :, None]
+        between *= (old * new / total)[..., None]
+        between += inside.reshape(between.shape)
+        self.products[rows] += between
         self.units[rows] += count.reshape(r, b)
         self.size[rows] += unit_size * count.reshape(r, b)
 
