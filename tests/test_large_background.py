@@ -9,7 +9,7 @@ from joblib import parallel_config
 from sklearn.linear_model import LinearRegression
 
 from skshapley import GlobalImportance, ShapleyExplainer
-from skshapley.samplers import Odd
+from skshapley.samplers import Antithetic, Odd
 from skshapley.stopping import StandardError
 from skshapley.testing import brute_force
 
@@ -301,3 +301,26 @@ def test_intervals_cover_the_value_with_about_one_pair_for_each_row(n, pairs, ga
         z = np.abs(result.values - exact) / result.standard_errors
         inside.append((z <= 1.96).mean())
     assert np.mean(inside) > 0.87
+
+
+class RecordingSampler(Antithetic):
+    """Permutations that keep their task."""
+
+    def _start(self, task):
+        RecordingSampler.task = task
+        super()._start(task)
+
+
+@pytest.mark.parametrize(
+    ("b", "max_rows", "used_whole"), [(20, 4000, True), (90, 400, False)]
+)
+def test_an_order_is_drawn_only_for_a_part_of_the_background(b, max_rows, used_whole):
+    X = np.random.default_rng(0).normal(size=(b + 1, 5))
+    explainer = ShapleyExplainer(
+        lambda X: X[:, 0] * X[:, 1] + X[:, 2],
+        sampler=RecordingSampler(),
+        max_rows=max_rows,
+        random_state=0,
+    )
+    explainer.fit(X[:b]).explain(X[b:])
+    assert (RecordingSampler.task.background is None) == used_whole
