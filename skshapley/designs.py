@@ -255,11 +255,10 @@ class StepwiseDesign:
         if len(requested) < len(coalitions):
             coalitions = coalitions.take(requested, axis=0)
         walk = requested // len(steps)
-        references = self.references
         return (
             coalitions,
             walk // n,
-            None if references is None else references.ravel()[walk][:, None],
+            None if self.references is None else self.references.ravel()[walk][:, None],
         )
 
     def steps(self, values: np.ndarray) -> np.ndarray:

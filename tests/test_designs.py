@@ -148,7 +148,9 @@ def test_a_list_without_known_values_is_passed_on():
 
 def source(references="stratified", weights=None, seed=1):
     weights = np.full(7, 1 / 7) if weights is None else weights
-    return _Rows(np.random.default_rng(seed), weights, references, None)
+    rng = np.random.default_rng(seed)
+    # rounds of equal weights
+    return _Rows(rng, weights, references, None, lambda: np.arange(len(weights)))
 
 
 @pytest.mark.parametrize("n", [1, 7, 10, 21, 50])

@@ -39,10 +39,9 @@ class Moments:
         """Merge units ``(r, u, v, p, k)`` of v variables, in strata ``(r, u)``, into `rows`."""
         # most designs have few of the strata
         used = np.flatnonzero(np.bincount(strata.ravel()))
-        place = np.searchsorted(used, strata)
         r = len(rows)
         b = len(used)
-        group = (np.arange(r)[:, None] * b + place).ravel()
+        group = (np.arange(r)[:, None] * b + np.searchsorted(used, strata)).ravel()
         flat = units.reshape(-1, *units.shape[2:])
         count = np.bincount(group, minlength=r * b)
         # A product with zeros and ones is ten times as fast as sorting a thousand

@@ -388,12 +388,11 @@ class PermutationMean(Solver):
         if design.sampled:
             if self._sampled is None:
                 self._sampled = SampledUnits(self._task, design.unit)
-            controls = self._controls(rows, design, values)
             self._sampled.add(
                 rows,
                 design.references[:, :: design.unit],
                 inside.mean(axis=2),
-                controls,
+                self._controls(rows, design, values),
                 noisy,
             )
             return
