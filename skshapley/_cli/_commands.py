@@ -18,7 +18,7 @@ from skshapley._report import report_html
 from skshapley._tables import model_columns
 from skshapley._tools import needed, write_whole
 from skshapley.batches import ExplanationDataset, explain_batches
-from skshapley.batches._file_sources import check_fields, read_sparse
+from skshapley.batches._file_sources import read_csv, read_sparse
 from skshapley.batches._run import opened
 from skshapley.explanation import Explanation
 from skshapley.plots import PlotAccessor
@@ -183,11 +183,9 @@ def _background(path: Path, columns: list[str] | None, keys: list[str]) -> Any:
     with _readable(path, "--background"):
         if path.suffix.lower() == ".npz":
             return read_sparse(path)
-        if path.suffix.lower() == ".csv":
-            frame = pd.read_csv(path)
-            check_fields(frame)
-        else:
-            frame = pd.read_parquet(path)
+        frame = (
+            read_csv(path) if path.suffix.lower() == ".csv" else pd.read_parquet(path)
+        )
     lacking = [name for name in columns or () if name not in frame.columns]
     if lacking:
         raise UsageError(

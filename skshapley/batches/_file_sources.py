@@ -108,8 +108,7 @@ def _csv_source(path: Path) -> Source:
                 yield wanted.contained(table), None
 
     with _named(path):
-        head = pd.read_csv(path, nrows=1)
-        check_fields(head)
+        head = read_csv(path, n_rows=1)
     return Source(
         {"kind": "csv", "bytes": path.stat().st_size},
         read,
@@ -119,14 +118,16 @@ def _csv_source(path: Path) -> Source:
     )
 
 
-def check_fields(table: pd.DataFrame) -> None:
-    """Raise ParserError if the lines of a CSV file have more fields than its header.
+def read_csv(path: Path, n_rows: int | None = None) -> pd.DataFrame:
+    """Read a CSV file, and raise ParserError if its lines have more fields than its header.
 
     pandas then takes the first fields as labels of the rows. This is wrong if the lines
     end with a comma.
     """
+    table = pd.read_csv(path, nrows=n_rows)
     if len(table) and not isinstance(table.index, pd.RangeIndex):
         raise pd.errors.ParserError("the lines have more fields than the header")
+    return table
 
 
 @contextmanager

@@ -110,10 +110,9 @@ class Players:
             owners[positions] = min(positions)
             labels[min(positions)] = name
             paths[min(positions)] = path
-        owner_numbers = np.flatnonzero(np.bincount(owners))
-        column_player = np.searchsorted(owner_numbers, owners)
+        owner_numbers, column_player = np.unique(owners, return_inverse=True)
         names = np.array(
-            [str(labels[position]) for position in owner_numbers.tolist()],
+            [str(labels[position]) for position in owner_numbers],
             dtype=object,
         )
         if len(set(names)) < len(names):

@@ -66,13 +66,11 @@ def has_layers(masked, empty) -> bool:
     ):
         return False
     layers = PerceptronLayers(masked.response, pool)
-    expected = empty[:CHECKED_ROWS]
-    checked = np.arange(len(expected))
+    checked = np.arange(min(CHECKED_ROWS, len(empty)))
     nobody = np.zeros((len(checked), pool.column_player.max() + 1), dtype=bool)
     outputs = layers.outputs(nobody, np.zeros_like(checked), checked[:, None])
     # The attributes of the model may not be what its method computes from.
-    tolerance = 1e-12 + 1e-9 * np.abs(expected)
-    return bool((np.abs(layers.response(outputs) - expected) <= tolerance).all())
+    return np.allclose(layers.response(outputs), empty[checked], 1e-9, 1e-12)
 
 
 def holds_floats(pool: RowPool) -> TypeGuard[ArrayPool]:

@@ -555,20 +555,21 @@ class Scale:
             kind="stable",
         )
         none = np.zeros_like(largest)
-        sizes_and_counts = np.stack(
-            [
-                np.concatenate([largest, -largest, none], axis=1),
-                np.concatenate([none, np.ones_like(largest), none], axis=1),
-            ]
+        sizes = np.concatenate([largest, -largest, none], axis=1)
+        counts = np.concatenate(
+            [none, np.ones_like(largest), none],
+            axis=1,
         )
-        ascending = np.take_along_axis(sizes_and_counts, order[None], axis=2)
-        places = np.argsort(order, axis=1)[None, :, 2 * largest.shape[1] :]
-        totals, n_single = np.take_along_axis(
-            np.cumsum(ascending, axis=2),
-            places,
-            axis=2,
-        )
-        return np.maximum(totals, 0.0) / n_single
+        places = np.argsort(order, axis=1)[:, 2 * largest.shape[1] :]
+
+        def up_to_limits(numbers: np.ndarray) -> np.ndarray:
+            return np.take_along_axis(
+                np.cumsum(np.take_along_axis(numbers, order, axis=1), axis=1),
+                places,
+                axis=1,
+            )
+
+        return np.maximum(up_to_limits(sizes), 0.0) / up_to_limits(counts)
 
 
 # They hold until the next contributions.

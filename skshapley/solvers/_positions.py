@@ -7,7 +7,7 @@ over a player's positions is a control variate: its expectation is equal for all
 players, and its sum is constant.
 """
 
-from copy import copy
+from copy import deepcopy
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -156,8 +156,7 @@ class Centring:
         The variables are contributions and partners. The kurtosis of the contributions,
         ``(r, p, k)``, is that of the stored units, centred.
         """
-        out = copy(self._later)
-        vars(out).update({name: part.copy() for name, part in vars(out).items()})
+        out = deepcopy(self._later)
         tails = np.ones((len(self._held), *out.mean.shape[3:]))
         # rows with equally many units of equal sizes
         rows_by_kind: dict[tuple, list[int]] = {}
